@@ -77,17 +77,19 @@ class Path:
 def frames():
     starlette = ("Route.handle", "/x/starlette/routing.py")
     fastapi = ("APIRoute.handle", "/x/fastapi/routing.py")
-    django = ("BaseHandler._get_response", "/x/django/core/handlers/base.py")
+    django = ("convert_exception_to_response.<locals>.inner", "/x/django/core/handlers/exception.py")
+    application = ("Starlette.__call__", "/x/starlette/applications.py")
+    cycle = ("RequestResponseCycle.run_asgi", "/x/uvicorn/protocols/http/h11_impl.py")
     worker = ("WorkerThread.run", "/x/anyio/_backends/_asyncio.py")
     item = ("_WorkItem.run", "/x/concurrent/futures/thread.py")
     thread = ("Thread._bootstrap", "/x/threading.py")
-    for names in starlette, fastapi, django, worker, item, thread:
+    for names in starlette, fastapi, django, application, cycle, worker, item, thread:
         forged(*names, "def f(): use(0.04)")()
         forged(*names, "def f(a, b, c, d, e, g, h): use(0.04)")(*[Path("/wrong")] * 7)
         for value in 5, "text", None, Path(5), Path(None), Other(), contextvars.copy_context(), use, type:
-            forged(*names, "def f(self, request=None, future=None, effective_context=None): use(0.02)")(*[value] * 4)
-        forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = 1")()
-        forged(*names, "def f(self, request, future):\n  del self, request, future\n  use(0.05)")(*[Path("/wrong")] * 3)
+            forged(*names, "def f(self, request=None, future=None, effective_context=None, scope=None): use(0.02)")(*[value] * 5)
+        forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = scope = 1")()
+        forged(*names, "def f(self, request, future, scope):\n  del self, request, future, scope\n  use(0.05)")(*[Path("/wrong")] * 4)
     forged(*starlette, "def f(one, two, three, self): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"))
     forged(*fastapi, "def f(self, a, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
     print(json.dumps({"/right": 0.5, "/also": 0.5}))
