@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint.h"
+#include "aiohttp.h"
 #include "awaiters.h"
 #include "starlette.h"
 #include "suspended.h"
@@ -11,7 +12,7 @@
 struct reading {
     const struct pp_context_reader *reader;
     struct pp_context routes; /* those of Starlette that were met, in each other, or Django's */
-    struct pp_context scope;  /* the route in the scope of the request */
+    struct pp_context scope;  /* the route that the request itself has */
     unsigned django_frames;
     bool serves; /* a request */
 };
@@ -95,12 +96,22 @@ static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_
     return pp_starlette_scope_read(reading->reader, scope, &reading->scope);
 }
 
+/* async-signal-safe. */
+static void add_aiohttp(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+{
+    uintptr_t request;
+    if (pp_frame_local_read(&reading->reader->objects, frame, says.local, &request))
+        pp_aiohttp_read(reading->reader, request, &reading->scope);
+}
+
 /* Adds what a frame with such a rule tells. async-signal-safe. */
 static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
 {
     reading->serves |= says.rule == PP_FRAME_SCOPE ? add_scope(reading, frame, says) : true;
     if (says.rule == PP_FRAME_CYCLE)
         add_scope(reading, frame, says);
+    else if (says.rule == PP_FRAME_AIOHTTP)
+        add_aiohttp(reading, frame, says);
     else if (says.rule == PP_FRAME_DJANGO)
         add_django(reading, frame, says);
     else if (says.rule == PP_FRAME_ROUTE || says.rule == PP_FRAME_FASTAPI)

@@ -70,6 +70,10 @@ struct pp_thread_context_facts {
 struct pp_flask_facts {
     struct pp_context_var variable;
 };
+/* aiohttp.h */
+struct pp_aiohttp_facts {
+    struct pp_slot_attribute route; /* not found: it is no slot, or aiohttp.web is not there */
+};
 struct pp_served_facts {
     struct pp_context_var variable;
     struct pp_slot_attribute own, name;
@@ -97,8 +101,9 @@ enum pp_source_module {
     PP_MODULE_FLASK,
     PP_MODULE_LABELS,
     PP_MODULE_REQUESTS,
-    PP_MODULE_DJANGO, /* these two are known by their frames (endpoint.h) */
+    PP_MODULE_DJANGO, /* these three are known by their frames (endpoint.h) */
     PP_MODULE_STARLETTE,
+    PP_MODULE_AIOHTTP,
     PP_MODULE_GREENLET,
     PP_MODULE_OLD_GREENLET,
     PP_MODULE_GEVENT,
@@ -107,6 +112,7 @@ enum pp_source_module {
     PP_MODULE_TRIO_PACKAGE, /* from here on: these have versions */
     PP_MODULE_DJANGO_PACKAGE,
     PP_MODULE_STARLETTE_PACKAGE,
+    PP_MODULE_AIOHTTP_PACKAGE,
     PP_MODULE_FLASK_PACKAGE,
     PP_MODULE_DDTRACE_PACKAGE,
     PP_MODULE_SENTRY_PACKAGE,
@@ -121,6 +127,7 @@ struct pp_context_facts {
     struct pp_trio_facts trio;
     struct pp_awaiters_facts awaiters;
     struct pp_greenlet_facts greenlet;
+    struct pp_aiohttp_facts aiohttp;
     struct pp_thread_context_facts thread_context; /* of all threads, in whatever interpreter */
     bool variables;                                /* one of these was found: */
     struct pp_opentelemetry_facts opentelemetry;

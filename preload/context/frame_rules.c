@@ -53,6 +53,8 @@ static const struct rule {
     {PP_FRAME_CYCLE, ASCII("RequestResponseCycle.run_asgi"), ASCII("run_asgi"),
      ASCII("uvicorn/protocols/http/httptools_impl.py"), "self", NULL},
     {PP_FRAME_SCOPE, ASCII("Starlette.__call__"), ASCII("__call__"), ASCII("starlette/applications.py"), "scope", NULL},
+    {PP_FRAME_AIOHTTP, ASCII("RequestHandler._handle_request"), ASCII("_handle_request"),
+     ASCII("aiohttp/web_protocol.py"), "request", NULL},
     {PP_FRAME_DJANGO, ASCII("WSGIHandler.__call__"), ASCII("__call__"), ASCII("django/core/handlers/wsgi.py"),
      "request", NULL},
     {PP_FRAME_DJANGO, ASCII("ASGIHandler.handle"), ASCII("handle"), ASCII("django/core/handlers/asgi.py"), "request",

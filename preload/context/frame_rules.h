@@ -18,6 +18,7 @@ enum pp_frame_rule {
     PP_FRAME_REQUEST = PP_FRAME_SERVES, /* of a server or a framework, whatever the route is */
     PP_FRAME_CYCLE,                     /* of uvicorn: its local has the scope of the request */
     PP_FRAME_SCOPE,                     /* its local is the scope of a request, or of the server's life */
+    PP_FRAME_AIOHTTP,                   /* its local is the request */
     PP_FRAME_DJANGO,                    /* its local is the request */
     PP_FRAME_ROUTE,                     /* of Starlette, and of what is made of it */
     PP_FRAME_FASTAPI,

@@ -3,6 +3,7 @@
 #include "../base/message.h"
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
+#include "../context/aiohttp.h"
 #include "../context/asyncio.h"
 #include "../context/awaiters.h"
 #include "../context/greenlet.h"
@@ -60,6 +61,7 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_REQUESTS] = "libpyprof._requests",
     [PP_MODULE_DJANGO] = "django.core.handlers.base",
     [PP_MODULE_STARLETTE] = "starlette.routing",
+    [PP_MODULE_AIOHTTP] = "aiohttp.web_urldispatcher",
     [PP_MODULE_GREENLET] = "greenlet._greenlet",
     [PP_MODULE_OLD_GREENLET] = "greenlet",
     [PP_MODULE_GEVENT] = "gevent",
@@ -68,6 +70,7 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_TRIO_PACKAGE] = "trio",
     [PP_MODULE_DJANGO_PACKAGE] = "django",
     [PP_MODULE_STARLETTE_PACKAGE] = "starlette",
+    [PP_MODULE_AIOHTTP_PACKAGE] = "aiohttp",
     [PP_MODULE_FLASK_PACKAGE] = "flask",
     [PP_MODULE_DDTRACE_PACKAGE] = "ddtrace",
     [PP_MODULE_SENTRY_PACKAGE] = "sentry_sdk",
@@ -263,6 +266,7 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
     }
     if (!facts->asyncio.task_type || !pp_awaiters_find(reader, modules, &facts->awaiters))
         memset(&facts->awaiters, 0, sizeof facts->awaiters);
+    pp_aiohttp_find(reader, modules, &facts->aiohttp);
     reasons.trio = "its tasks are not laid out as they are known";
     if (pp_trio_find(reader, modules, &facts->trio))
         reasons.trio = NULL;

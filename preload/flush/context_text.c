@@ -90,6 +90,7 @@ void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *mod
         {modules[PP_MODULE_DJANGO], true, "endpoints of Django", NULL, PP_MODULE_DJANGO_PACKAGE, "__version__"},
         {modules[PP_MODULE_STARLETTE], true, "endpoints of Starlette", NULL, PP_MODULE_STARLETTE_PACKAGE,
          "__version__"},
+        {modules[PP_MODULE_AIOHTTP], true, "endpoints of aiohttp", NULL, PP_MODULE_AIOHTTP_PACKAGE, "__version__"},
         {modules[PP_MODULE_LABELS], facts->labels.variable.address, "the program's labels", reasons->labels, 0, NULL},
     };
     struct pp_text text;

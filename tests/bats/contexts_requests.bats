@@ -218,6 +218,15 @@ around_django() {
     with_a_python around_django
 }
 
+around_aiohttp() {
+    around aiohttp aiohttp /first /plain /thread /streams /mount/in /nowhere -- aiohttp
+    info | grep -qF 'endpoints of aiohttp 3.'
+}
+
+@test "endpoints of aiohttp: its middleware has them too; in threads, and in an application within another one" {
+    with_a_python around_aiohttp
+}
+
 around_others() {
     around flask gthread /plain /streams /nowhere -- flask gunicorn
     around flask werkzeug /plain /streams /nowhere -- flask

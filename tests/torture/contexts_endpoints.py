@@ -1,5 +1,5 @@
 """A source of contexts.py: endpoints by frames. Functions that have the names, files and locals of Starlette's, FastAPI's,
-uvicorn's and Django's, so that the packages need not be here; a request's scope grows while it is served."""
+uvicorn's, aiohttp's and Django's, so that the packages need not be here; a request's scope grows while it is served."""
 import asyncio
 import sys
 
@@ -73,6 +73,29 @@ class WSGIHandler:
     def __call__(self, environ, get_response):
         request = Request()
         return get_response(request)
+""",
+    "aiohttp/web_protocol.py": """
+class Resource:
+    def __init__(self, **paths):
+        self.name = None
+        self.__dict__.update(paths)
+
+class ResourceRoute:
+    def __init__(self, resource):
+        self._resource = resource
+
+class MatchInfo(dict):
+    def __init__(self, route):
+        self._route = route
+
+class WebRequest:
+    def __init__(self):
+        self.method, self._match_info = "GET", None
+
+class RequestHandler:
+    async def _handle_request(self, request, handler):
+        marked(UNKNOWN)
+        await handler(request)
 """,
     "gunicorn/workers/sync.py": """
 class SyncWorker:
@@ -211,7 +234,10 @@ def in_a_task():
             await application(scope, receive, send)
             marked(named)
 
-        await asyncio.gather(rest())
+        running = asyncio.gather(rest())
+        if sys.version_info >= (3, 14):  # before, it is not known yet what awaits it
+            await asyncio.sleep(0)  # awaits nothing: the end of its stack is not what it awaits
+        await running
         marked(named)
 
     return around, named
@@ -222,6 +248,22 @@ def lifespan():
         marked("")
 
     drive(names["Starlette"](application)({"type": "lifespan"}, None, None))
+
+
+def aiohttp(count):
+    path = ("/items/{n}", "/fixed", "/static")[count // 9 % 3]
+    resource = names["Resource"](**{("_formatter", "_path", "_prefix")[count // 9 % 3]: path})
+
+    async def handler(request):
+        request._match_info = names["MatchInfo"](names["ResourceRoute"](resource))
+        marked(path)
+        request._match_info = names["MatchInfo"](names["ResourceRoute"](None))
+        marked(UNKNOWN)
+
+    main.begin()
+    drive(names["RequestHandler"]()._handle_request(names["WebRequest"](), handler))
+    marked("")
+    main.end()
 
 
 def django(count):
@@ -253,7 +295,7 @@ def prepare():
     for file, source in MODELS.items():
         exec(compile(source, f"/packages/{file}", "exec"), names)
     main.library.contexts_by_frames(ENDPOINT)
-    for text in (UNKNOWN, "/items/{n}", "/sub/in/{n}", "/router/{n}", "/items/<int:n>/", "/carts/"):
+    for text in (UNKNOWN, "/items/{n}", "/sub/in/{n}", "/router/{n}", "/items/<int:n>/", "/carts/", "/fixed", "/static"):
         numbers[text] = main.number(ENDPOINT, text)
     numbers[""] = main.NONE
     main.number(ENDPOINT, "/sub")  # on the way, where nothing is marked
@@ -263,9 +305,11 @@ loops = []
 
 
 def run(count):
-    kind = count % 8
-    if kind > 5:
+    kind = count % 9
+    if kind > 6:
         return django(count)
+    if kind == 6:
+        return aiohttp(count)
     application, named = (plain, mounted, included, in_a_task, at_the_root, low_priority)[kind]()
     if not loops:
         loops.append(asyncio.new_event_loop())

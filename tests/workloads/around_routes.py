@@ -1,7 +1,8 @@
 """A service that uses CPU in its endpoints and around them: in middleware before and after the route is known, in bodies that are
 sent when the application has returned, for paths that have no route. KIND says of what it is made: flask, django, django-async,
-starlette or fastapi; SERVER, on which PORT: wsgiref, werkzeug, waitress, h11 or httptools (uvicorn); or `gunicorn
-around_routes:app`. At its end truth.json has what each endpoint has used by the clocks of its threads, as requests_served.py."""
+starlette, fastapi or aiohttp; SERVER, on which PORT: wsgiref, werkzeug, waitress, h11 or httptools (uvicorn), aiohttp; or
+`gunicorn around_routes:app`. At its end truth.json has what each endpoint has used by the clocks of its threads, as
+requests_served.py."""
 import asyncio
 import atexit
 import json
@@ -13,7 +14,7 @@ import time
 import types
 
 KIND = os.environ["KIND"]
-ASYNCHRONOUS = KIND in ("django-async", "starlette", "fastapi")
+ASYNCHRONOUS = KIND in ("django-async", "starlette", "fastapi", "aiohttp")
 UNKNOWN = "(unknown route)"
 used, functions, lock = {}, {}, threading.Lock()
 
@@ -167,6 +168,60 @@ def starlette():
     return app
 
 
+def aiohttp():
+    """Its router has found the route before any middleware runs."""
+    from aiohttp import web
+
+    @web.middleware
+    async def around(request, handler):
+        if request.path.startswith("/first/"):
+            return await handler(request)
+        resource = request.match_info.route.resource
+        endpoint = resource.canonical if resource else UNKNOWN
+        work(endpoint, 2)
+        try:
+            return await handler(request)
+        finally:
+            work(endpoint, 2)
+
+    async def plain(request):
+        work("/plain/{n}", 2)
+        await asyncio.gather(later("/plain/{n}"))
+        return web.Response(text="done")
+
+    async def later(value):
+        await asyncio.sleep(0)
+        work(value, 1)
+
+    async def thread(request):
+        await asyncio.get_running_loop().run_in_executor(None, work, "/thread/{n}", 3)
+        return web.Response(text="done")
+
+    class Streams(web.View):
+        async def get(self):
+            response = web.StreamResponse()
+            await response.prepare(self.request)
+            for part in parts("/streams/{n}"):
+                await response.write(part)
+            return response
+
+    async def mounted(request):
+        work("/mount/in/{n}", 2)
+        return web.Response(text="done")
+
+    async def first(request):
+        return web.Response(text="done")  # before it was found where a request's match has its route
+
+    app, inner = web.Application(middlewares=[around]), web.Application(middlewares=[around])
+    app.router.add_get("/plain/{n}", plain)
+    app.router.add_get("/thread/{n}", thread)
+    app.router.add_view("/streams/{n}", Streams)
+    app.router.add_get("/first/{n}", first)
+    inner.router.add_get("/in/{n}", mounted)
+    app.add_subapp("/mount", inner)
+    return app
+
+
 def write():
     if used:  # not the parent of gunicorn's worker
         with open("truth.json", "w") as file:
@@ -178,6 +233,10 @@ def serve(server, port):
         import uvicorn
 
         uvicorn.run(app, port=port, http=server, log_level="critical", lifespan="auto" if KIND != "django-async" else "off")
+    elif server == "aiohttp":
+        from aiohttp import web
+
+        web.run_app(app, host="127.0.0.1", port=port, print=None, handle_signals=False)
     elif server == "waitress":
         import waitress
 
@@ -192,7 +251,8 @@ def serve(server, port):
         make_server("127.0.0.1", port, app).serve_forever()
 
 
-app = {"flask": flask, "django": django, "django-async": django, "starlette": starlette, "fastapi": starlette}[KIND]()
+KINDS = {"flask": flask, "django": django, "django-async": django, "starlette": starlette, "fastapi": starlette, "aiohttp": aiohttp}
+app = KINDS[KIND]()
 atexit.register(write)
 if __name__ == "__main__":
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
