@@ -61,7 +61,8 @@ static bool read_state(const struct pp_object_reader *reader, uintptr_t frame, b
     return true;
 }
 
-/* Finds where the value stack of a suspended frame ends; false if the frame runs (3.8 to 3.10). async-signal-safe. */
+/* Finds where the value stack of a suspended frame ends, 0: it is empty; false if the frame runs (3.8 to 3.10).
+ * async-signal-safe. */
 static bool find_stack_top(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *top)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
@@ -73,7 +74,7 @@ static bool find_stack_top(const struct pp_object_reader *reader, uintptr_t fram
     if ((minor == 10 && !pp_object_word(reader, frame + STACK_BASE_3_10, top)) ||
         !pp_object_copy(reader, &depth, frame + (minor == 10 ? STACK_DEPTH_3_10 : STACK_TOP), sizeof depth))
         return false;
-    *top += depth * sizeof *top;
+    *top = depth ? *top + depth * sizeof *top : 0;
     return depth <= STACK_MAX;
 }
 
@@ -87,7 +88,7 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     *awaited = 0;
     if (!find_stack_top(reader, frame, &top) || !read_state(reader, frame, &awaits))
         return false;
-    if (awaits && pp_object_word(reader, top - (layout->minor >= 15 ? 2 : 1) * sizeof top, awaited))
+    if (awaits && top && pp_object_word(reader, top - (layout->minor >= 15 ? 2 : 1) * sizeof top, awaited))
         *awaited &= ~(uintptr_t)layout->code_tag;
     return true;
 }

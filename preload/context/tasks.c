@@ -95,8 +95,10 @@ static bool is_over(const struct pp_context_reader *reader, uintptr_t task)
     const struct pp_python_layout *layout = &objects->python->layout;
     uintptr_t coroutine, frame;
     int8_t state;
-    if (!read_coroutine(reader, task, &coroutine) || !is_python_coroutine(objects, coroutine))
+    if (!read_coroutine(reader, task, &coroutine))
         return false;
+    if (!is_python_coroutine(objects, coroutine))
+        return !coroutine; /* a task that ended eagerly */
     if (layout->generator.object)
         return pp_object_word(objects, coroutine + layout->generator.object, &frame) && !frame;
     return pp_object_copy(objects, &state, coroutine + layout->generator.frame - PP_GENERATOR_STATE, sizeof state) &&
