@@ -165,7 +165,7 @@ static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
     return pp_account_close(&account, own_ns, waiting_ns);
 }
 
-static void burn(uint64_t ns)
+static void use_cpu(uint64_t ns)
 {
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     while (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - start < ns)
@@ -187,7 +187,7 @@ static void exits_are_billed_up_to_a_bound(void **state)
     pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);
     assert_return_code(pthread_create(&other, NULL, waits, &lock), errno);
-    burn(MS);
+    use_cpu(MS);
     account.exited_threads = 3;
     uint64_t own = 0;
     uint64_t fresh = account_close(&own, 0);
@@ -208,7 +208,7 @@ static void long_exits_are_billed_where_all_threads_are_known(void **state)
 {
     (void)state;
     uint64_t own = 0;
-    burn(20 * MS);
+    use_cpu(20 * MS);
     assert_int_equal(account_close(&own, 0), 0); /* none has ended */
     account.exited_threads = 3;
     own = 0;
@@ -216,7 +216,7 @@ static void long_exits_are_billed_where_all_threads_are_known(void **state)
     assert_true(fresh >= 19 * MS);
     assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + fresh) + account.difference_ns);
     /* a thread that ends in no time has not used what was there before */
-    burn(20 * MS);
+    use_cpu(20 * MS);
     own = 0;
     assert_int_equal(account_close(&own, 0), 0);
     /* what could not be written of it has become lost, and is not billed again */
@@ -265,7 +265,7 @@ static volatile sig_atomic_t came;
 static void comes_in_between(int number)
 {
     (void)number;
-    burn(2 * MS);
+    use_cpu(2 * MS);
     came = 1;
 }
 
@@ -313,7 +313,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     account_close(&own, 0);
     crowd[0].flush.accounted_ns = crowd[0].flush.clock_ns;
     uint64_t first_ns = crowd[0].flush.clock_ns;
-    burn(2 * MS);
+    use_cpu(2 * MS);
     own = 0;
     account_close(&own, 0);
     assert_int_equal(crowd[0].flush.clock_ns, first_ns);
@@ -323,7 +323,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     account_close(&own, 0);
     assert_true(crowd[0].flush.clock_ns >= first_ns + 2 * MS);
     uint64_t second_ns = crowd[0].flush.clock_ns;
-    burn(12 * MS);
+    use_cpu(12 * MS);
     own = 0;
     account_close(&own, 0);
     assert_true(crowd[0].flush.clock_ns >= second_ns + 12 * MS);
