@@ -50,9 +50,8 @@ bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
     make_block(&block, sequence, billed_ns);
     ssize_t written = write(log, block.data, block.length);
     bool whole = written == (ssize_t)block.length;
-    /* a full disk */
-    if (!whole && written > 0 && ftruncate(log, (off_t)size) != 0)
-        whole = false;
+    if (!whole && written > 0) /* a full disk; readers leave out half a block that stays */
+        (void)!ftruncate(log, (off_t)size);
     close(log);
     pt_buffer_free(&block);
     return whole;
