@@ -87,7 +87,6 @@ struct pp_python_layout {
     struct {
         uint16_t size; /* tp_basicsize of _asyncio.Task; another size has another layout */
         uint16_t coroutine, name;
-        uint16_t awaited_by, awaited_by_is_set; /* 3.14+: a task, or a set of tasks */
     } task;
     struct {
         uint16_t closure, qualname;

@@ -200,7 +200,7 @@ struct pp_slot_thread {
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
     struct pp_learnt_awaiters {
-        struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks;
+        struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks, done, getters;
     } awaiters; /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
     /* What the thread has set by pyprof_labels. It writes the text while the length is 0. */

@@ -8,7 +8,6 @@
 #define CELLS_MAX     8  /* variables of a callback that are tried */
 #define DEPTH_MAX     3  /* futures between a task and its awaiter */
 #define FUTURES_MAX   12 /* tried in all: some lead back to where they come from */
-#define SET_MAX       16 /* entries of a set that are tried */
 
 /* Fields beyond the header of an object, the same in all versions */
 #define METHOD_FUNCTION    0 /* a bound method's */
@@ -23,8 +22,10 @@
 #define FUTURE_CALLBACKS   24
 #define LIST_SIZE          0
 #define LIST_ITEMS         8
-#define SET_MASK           16
-#define SET_TABLE          24
+#define DEQUE_SIZE         0
+#define DEQUE_BLOCK        8  /* the first one, */
+#define DEQUE_INDEX        24 /* where its items begin */
+#define BLOCK_ITEMS        8
 
 bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_awaiters_facts *facts)
 {
@@ -88,8 +89,9 @@ static bool is_named(const struct search *search, uintptr_t function, const char
 
 /* anyio: the task that has entered a task group, from the group. Which of its classes have slots depends on its
  * version. async-signal-safe. */
-static uintptr_t host_of_group(const struct search *search, uintptr_t group)
+static uintptr_t host_of_group(struct search *search, uintptr_t group, unsigned depth)
 {
+    (void)depth;
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
@@ -118,32 +120,56 @@ static bool is_future(const struct pp_context_reader *reader, uintptr_t object)
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
 
-/* What a variable of a callback leads to. async-signal-safe. */
-static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, bool of_group, unsigned depth)
+/* Returns the task to which a variable of a callback leads. async-signal-safe. */
+typedef uintptr_t awaiter_of_variable(struct search *search, uintptr_t value, unsigned depth);
+
+/* async-signal-safe. */
+static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, unsigned depth)
 {
-    if (of_group)
-        return host_of_group(search, value);
     if (is_task(search, value))
         return value;
     return value != search->from && is_future(search->reader, value) ? awaiter_of_future(search, value, depth + 1) : 0;
 }
 
-/* The functions that asyncio and anyio put into a task; any other may know tasks that do not wait. */
-#define FUNCTION(name, of_group)                                                                                       \
+/* as_completed(): the task that waits for an item of the queue. The signal may have hit the thread while it changes the
+ * deque of those that do. async-signal-safe. */
+static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsigned depth)
+{
+    struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
+    struct pp_context_reader careful = *search->reader;
+    struct search copying = {.reader = &careful, .from = search->from, .futures = search->futures};
+    uintptr_t getters, type, block, future;
+    careful.objects.plain = false;
+    if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
+        !pp_object_type(&careful.objects, getters, &type) ||
+        !is_c_string(&careful.objects, field(&copying, type, PP_TYPE_NAME), "collections.deque") ||
+        !field(&copying, getters, DEQUE_SIZE) || (block = field(&copying, getters, DEQUE_BLOCK)) == 0 ||
+        !pp_object_word(&careful.objects, block + BLOCK_ITEMS + field(&copying, getters, DEQUE_INDEX) * sizeof future,
+                        &future))
+        return 0;
+    uintptr_t task = awaiter_of_value(&copying, future, depth);
+    search->futures = copying.futures;
+    return task;
+}
+
+/* The functions that asyncio and anyio put into a task; any other may know tasks that do not wait. 3.14 keeps what
+ * awaits a task, but also what has called gather() and awaits something else. */
+#define FUNCTION(name, variable)                                                                                       \
     {                                                                                                                  \
-        name, sizeof name - 1, of_group                                                                                \
+        name, sizeof name - 1, variable                                                                                \
     }
 static const struct waiting_function {
     const char *name;
     uint32_t length;
-    bool of_group; /* anyio's */
+    awaiter_of_variable *variable;
 } waiting_functions[] = {
-    FUNCTION("gather.<locals>._done_callback", false),
-    FUNCTION("_gather.<locals>._done_callback", false), /* 3.9 */
-    FUNCTION("_wait.<locals>._on_completion", false),
-    FUNCTION("shield.<locals>._inner_done_callback", false),
-    FUNCTION("_chain_future.<locals>._call_set_state", false),
-    FUNCTION("TaskGroup._spawn.<locals>.task_done", true),
+    FUNCTION("gather.<locals>._done_callback", awaiter_of_value),
+    FUNCTION("_gather.<locals>._done_callback", awaiter_of_value), /* 3.9 */
+    FUNCTION("_wait.<locals>._on_completion", awaiter_of_value),
+    FUNCTION("shield.<locals>._inner_done_callback", awaiter_of_value),
+    FUNCTION("_chain_future.<locals>._call_set_state", awaiter_of_value),
+    FUNCTION("as_completed.<locals>._on_completion", awaiter_of_queue),
+    FUNCTION("TaskGroup._spawn.<locals>.task_done", host_of_group),
 };
 #define FUNCTION_NAME_MAX 48
 
@@ -173,7 +199,7 @@ static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, 
     if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
     for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++)
-        found = awaiter_of_value(search, field(search, cell, CELL_VALUE), waiting->of_group, depth);
+        found = waiting->variable(search, field(search, cell, CELL_VALUE), depth);
     return found;
 }
 
@@ -200,6 +226,10 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
         self = field(search, callback, METHOD_SELF);
         if (is_task(search, self))
             return is_named(search, function, "Task.__wakeup") ? self : 0;
+        if (is_named(search, function, "_AsCompletedIterator._handle_completion"))
+            return pp_attribute_read(reader, self, "_done", &search->reader->slot->thread.awaiters.done, &self)
+                       ? awaiter_of_queue(search, self, depth)
+                       : 0;
         return is_named(search, function, "TaskGroup._on_task_done") &&
                        pp_attribute_read(reader, self, "_parent_task",
                                          &search->reader->slot->thread.awaiters.parent_task, &self) &&
@@ -210,7 +240,7 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
     if (type == facts->partial_type) /* wait_for, up to 3.11 */
         return is_named(search, field(search, callback, PARTIAL_FUNCTION), "_release_waiter") &&
                        pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
-                   ? awaiter_of_value(search, argument, false, depth)
+                   ? awaiter_of_value(search, argument, depth)
                    : 0;
     if (reader->python->layout.minor >= 10 ||
         !is_c_string(reader, field(search, type, PP_TYPE_NAME), "TaskWakeupMethWrapper"))
@@ -255,34 +285,12 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
     return list ? awaiter_of_list(search, list, depth) : found;
 }
 
-/* 3.14 and later: what awaits a task is a task, or a set of tasks. async-signal-safe. */
-static uintptr_t read_awaited_by(const struct search *search, uintptr_t task)
-{
-    const struct pp_object_reader *reader = &search->reader->objects;
-    uintptr_t by, key;
-    uint8_t is_set;
-    if (!pp_object_word(reader, task + reader->python->layout.task.awaited_by, &by) || !by ||
-        !pp_object_copy(reader, &is_set, task + reader->python->layout.task.awaited_by_is_set, sizeof is_set))
-        return 0;
-    if (!is_set)
-        return is_task(search, by) ? by : 0;
-    uintptr_t mask = field(search, by, SET_MASK), table = field(search, by, SET_TABLE);
-    for (uintptr_t i = 0; i <= mask && i < SET_MAX; i++)
-        if (pp_object_word(reader, table + i * 2 * sizeof key, &key) && is_task(search, key))
-            return key;
-    return 0;
-}
-
 uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
 {
     struct search search = {.reader = reader, .from = task};
     if (pp_object_is(&reader->objects, task, reader->facts->trio.nursery.type))
         return pp_trio_parent(reader, task);
-    if (!reader->facts->awaiters.partial_type)
-        return 0;
-    return reader->objects.python->layout.task.awaited_by && !is_python_future(reader, task)
-               ? read_awaited_by(&search, task)
-               : awaiter_of_future(&search, task, 0);
+    return reader->facts->awaiters.partial_type ? awaiter_of_future(&search, task, 0) : 0;
 }
 
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)

@@ -182,7 +182,7 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 936, .cached_keys = 880},
-        .task = {.size = 168, .coroutine = 128, .name = 136, .awaited_by = 96, .awaited_by_is_set = 109},
+        .task = {.size = 168, .coroutine = 128, .name = 136},
         .function = {.closure = 72, .qualname = 40},
     },
     {
@@ -199,7 +199,7 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(32, 208, 232), .tlbc = 224},
         OBJECTS(32, 56, 72, 8),
         .heap_type = {.cached_keys = 896},
-        .task = {.size = 184, .coroutine = 144, .name = 152, .awaited_by = 112, .awaited_by_is_set = 125},
+        .task = {.size = 184, .coroutine = 144, .name = 152},
         .function = {.closure = 88, .qualname = 56},
     },
     {
@@ -223,7 +223,7 @@ static const struct pp_python_layout layouts[] = {
         .code = {CODE(16, 192, 208)},
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 944, .cached_keys = 888},
-        .task = {.size = 168, .coroutine = 128, .name = 136, .awaited_by = 96, .awaited_by_is_set = 109},
+        .task = {.size = 168, .coroutine = 128, .name = 136},
         .function = {.closure = 72, .qualname = 40},
     },
 };

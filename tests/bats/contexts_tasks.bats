@@ -39,7 +39,7 @@ every_kind() {
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
     # who waits for whom, in each way, up to the main task
-    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
+    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded completes/completed; do
         grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
     done
     ! grep -F 'in_grouped (' stacks.txt | grep -v '\[task groups\];groups (.*;\[task grouped\];'
@@ -204,8 +204,14 @@ async def job():
 async def ended():
     asyncio.gather(job(), job())
 
+async def waits_otherwise():
+    forgotten = asyncio.gather(job(), job()), asyncio.shield(job()), asyncio.as_completed([job()])
+    await asyncio.sleep(2)
+
 async def main():
     time.sleep(1.3)
+    if "otherwise" in sys.argv:
+        return await asyncio.ensure_future(waits_otherwise())
     if "eager" in sys.argv:
         asyncio.get_running_loop().set_task_factory(asyncio.eager_task_factory)
     await asyncio.ensure_future(ended())
@@ -215,19 +221,22 @@ END
     profiled "$PYTHON" forgets.py "$@"
     collapsed >stacks.txt
     grep -q '\[task job\];job (' stacks.txt || fail "$(cat stacks.txt)"
-    ! grep -E '([; ]ended [(]|\[task [^j]).*;job [(]' stacks.txt || fail "what has ended awaits it"
+    ! grep -E '([; ](ended|waits_otherwise) [(]|\[task [^j]).*;job [(]' stacks.txt || fail "what does not await it"
 }
 
-# 3.14 keeps what has called gather() as what awaits the tasks. Its frame was read, whose variables are gone.
-forgets_twice() {
+# 3.14 keeps what has called gather() as what awaits the tasks. The frame of one that had ended was read, whose variables
+# are gone; one that awaits something else was shown.
+forgets_otherwise() {
     forgets
+    rm -r pyprof.out
+    forgets otherwise
     case $VERSION in 3.[89]* | 3.1[01]*) return ;; esac
     rm -r pyprof.out
     forgets eager
 }
 
-@test "a task that has ended awaits nothing" {
-    with_each_python forgets_twice
+@test "a task that has ended, or awaits something else, awaits nothing that it has created" {
+    with_each_python forgets_otherwise
 }
 
 removed_module() {
@@ -275,7 +284,7 @@ made_of_python() {
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 "$1" >truth.json
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
-    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded; do
+    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded completes/completed; do
         grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
     done
     grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt

@@ -90,6 +90,11 @@ async def shields(seconds):
     await asyncio.shield(named(rounds(computes("shielded"), seconds), "shielded"))
 
 
+async def completes(seconds):
+    for first in asyncio.as_completed([named(rounds(computes("completed"), seconds), "completed"), asyncio.sleep(0)]):
+        await first
+
+
 async def groups(seconds):
     async with asyncio.TaskGroup() as group:
         group.create_task(rounds(computes("grouped"), seconds), name="grouped")
@@ -135,7 +140,7 @@ async def executes(seconds):
         await asyncio.get_running_loop().run_in_executor(None, function, seconds / 4)
 
 
-KINDS = [default_name, without_gil, gathers, waits, waits_for, shields, iterates, executes]
+KINDS = [default_name, without_gil, gathers, waits, waits_for, shields, completes, iterates, executes]
 KINDS += [groups] if VERSION >= (3, 11) and HOW != "eager" else []  # which are named when they have begun
 KINDS += [eager] if VERSION >= (3, 12) else []
 KINDS += [nests] if HOW == "nested" else []
