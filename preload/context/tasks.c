@@ -80,8 +80,9 @@ uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task)
 uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t frame;
-    if (!is_python_coroutine(reader, coroutine))
+    uintptr_t type, frame;
+    if (!is_python_coroutine(reader, coroutine) &&
+        !(pp_object_type(reader, coroutine, &type) && pp_type_is_named(reader, type, "async_generator")))
         return 0;
     if (!layout->generator.object)
         return coroutine + layout->generator.frame;

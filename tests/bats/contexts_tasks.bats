@@ -131,6 +131,88 @@ assert 0.65e9 < report["shown_ns"] < 0.95e9, report["shown_ns"]'
     with_each_python which_await
 }
 
+wrapped_awaits() {
+    cat >wrapped.py <<'EOF'
+import asyncio, contextlib, sys, time
+
+async def leaf():
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+
+async def generates():
+    await asyncio.ensure_future(leaf())
+    yield
+
+async def in_asend():
+    async for _ in generates():
+        pass
+
+async def in_anext():
+    await anext(generates(), None)
+
+@contextlib.asynccontextmanager
+async def manages():
+    yield
+    await asyncio.ensure_future(leaf())
+
+async def in_exit():
+    async with manages():
+        pass
+
+@contextlib.asynccontextmanager
+async def cleans_up():
+    try:
+        yield
+    finally:
+        await asyncio.ensure_future(leaf())
+
+async def in_athrow():
+    try:
+        async with cleans_up():
+            raise ValueError
+    except ValueError:
+        pass
+
+async def waits():
+    await asyncio.ensure_future(leaf())
+
+class Awaitable:
+    def __await__(self):
+        return waits().__await__()
+
+async def in_awaitable():
+    await Awaitable()
+
+async def recurses(depth):
+    await (recurses(depth - 1) if depth else waits())
+
+async def main():
+    time.sleep(1.5)  # what was imported is found within a second
+    for way in [in_asend, in_exit, in_athrow, in_awaitable] + [in_anext] * (sys.version_info >= (3, 10)):
+        await way()
+    await recurses(200)
+
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+EOF
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" -W ignore wrapped.py
+    "$PYPROF" export --format collapsed --lines --native=none --unit samples >stacks.txt
+    local pair
+    for pair in 'in_asend (wrapped.py:13);generates (wrapped.py:9)' \
+        'in_exit (wrapped.py:2[56]);[^;]*__aexit__ ([^;]*);manages (wrapped.py:22)' \
+        'in_athrow (wrapped.py:3[78]);[^;]*__aexit__ ([^;]*);cleans_up (wrapped.py:33)' \
+        'in_awaitable (wrapped.py:50);waits (wrapped.py:43)' 'in_anext (wrapped.py:17);generates (wrapped.py:9)'; do
+        case $VERSION$pair in 3.[89]*anext*) continue ;; esac
+        grep -q ";$pair;\[task leaf\];" stacks.txt || fail "$pair: $(cut -c1-300 stacks.txt)"
+    done
+    # more than are followed: its outermost frames, and a mark where the others were
+    grep -q ';main ([^;]*)\(;recurses (wrapped.py:53)\)\{46\};\[python stack truncated: too deep\];\[task leaf\];' stacks.txt
+}
+
+@test "what awaits a task by an asynchronous generator, or an object's own __await__, is in the stack" {
+    with_each_python wrapped_awaits
+}
+
 yields_plainly() {
     cat >yields.py <<'END'
 import asyncio, sys, time, types
