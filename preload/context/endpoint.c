@@ -5,6 +5,7 @@
 #include "starlette.h"
 #include "suspended.h"
 #include "tasks.h"
+#include "trio.h"
 
 /* What frames tell, the outermost first. */
 struct reading {
@@ -136,6 +137,8 @@ uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t 
     uintptr_t local;
     if (!pp_frame_local_read(&reader->objects, frame, says.local, &local))
         return 0;
+    if (says.rule == PP_FRAME_TRIO_WORKER)
+        return pp_trio_awaiter_of_work(reader, local);
     return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 

@@ -13,7 +13,7 @@ for line in open("stacks.txt"):
     ran = [match[1] for frame in frames if (match := re.match(r"in_(\w+) \(", frame))]
     if not ran:
         continue
-    wanted = {"no_loop": "(none)", "in_executor": "executes"}.get(ran[-1], ran[-1])
+    wanted = {"no_loop": "(none)", "abandoned": "(none)", "in_executor": "executes"}.get(ran[-1], ran[-1])
     frames[0] = frames[0].replace("__main__.", "")  # the names that trio gives
     if frames[0] == wanted:
         right[ran[-1]] += int(count)
@@ -400,6 +400,13 @@ trio_tasks() {
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
     grep -q '\[task __main__.main\];main (.*;\[task opens_nursery\];opens_nursery (.*;\[task in_nursery\];' stacks.txt
+    # what a thread does is the task's that awaits it, and no task's any more when that has abandoned it
+    for function in spin hash_without_gil; do
+        grep -q "\[task __main__.main\];main (.*;\[task executes\];executes ([^[]*);\[awaited\];.*;in_in_executor (.*;$function (" stacks.txt ||
+            fail "$function: $(grep -F in_in_executor stacks.txt)"
+    done
+    grep -qF ';in_abandoned (' stacks.txt
+    ! grep -F ';in_abandoned (' stacks.txt | grep -F '[task' || fail "a task that has abandoned its thread"
     grep -qF '[creator];[task of_asyncio];' stacks.txt # not the task of trio that runs its loop
     grep -qF '__main__.guest;[loop];[task __main__.guest];' stacks.txt
     info | ${READ%% *} -c '
