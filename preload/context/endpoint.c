@@ -123,7 +123,8 @@ static void add_task(struct reading *reading, uintptr_t task)
     const struct pp_object_reader *objects = &reading->reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
     uintptr_t code, frame = pp_task_frame(reading->reader, task), next;
-    for (unsigned i = 0; i < PP_MAX_SUSPENDED && frame && pp_suspended_step(objects, frame, &next); i++, frame = next) {
+    for (unsigned i = 0; i < PP_MAX_SUSPENDED && frame && pp_suspended_step(reading->reader, frame, &next);
+         i++, frame = next) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
         struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);

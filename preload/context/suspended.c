@@ -95,34 +95,38 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     return true;
 }
 
-/* Of what awaits another awaitable on a coroutine's behalf; this is its first field. Their types are static. */
-static const char *const wrappers[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper",
-                                       "anext_awaitable"};
-
-/* Returns the frame of an awaitable, 0: it has none. async-signal-safe. */
-static uintptr_t awaited_frame(const struct pp_object_reader *reader, uintptr_t awaited)
+/* Returns the frame of what an awaitable of another type awaits on a coroutine's behalf, its first field; 0: none.
+ * async-signal-safe. */
+static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t awaited)
 {
-    uintptr_t type, frame = pp_coroutine_frame(reader, awaited);
-    for (unsigned depth = 0; depth < WRAPPERS_MAX && !frame; depth++) {
-        unsigned i = 0;
-        if (!pp_object_type(reader, awaited, &type))
+    static const char *const wrappers[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper"};
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t *known = &reader->slot->thread.learnt.no_wrapper, type, frame;
+    for (unsigned depth = 0; depth < WRAPPERS_MAX; depth++) {
+        if (!pp_object_type(objects, awaited, &type) || type == *known ||
+            !pp_object_word(objects, awaited + pp_object_header(objects), &awaited))
             return 0;
-        while (i < sizeof wrappers / sizeof *wrappers && !pp_type_is_named(reader, type, wrappers[i]))
-            i++;
-        if (i == sizeof wrappers / sizeof *wrappers ||
-            !pp_object_word(reader, awaited + pp_object_header(reader), &awaited))
+        for (unsigned i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+            if (pp_type_is_named(objects, type, wrappers[i]))
+                return pp_generator_frame(objects, awaited);
+        if (!pp_type_is_named(objects, type, "anext_awaitable")) {
+            *known = type; /* the types of wrappers are static: none comes to have this address */
             return 0;
-        frame = pp_coroutine_frame(reader, awaited);
+        }
+        if ((frame = pp_coroutine_frame(objects, awaited)) != 0)
+            return frame;
     }
-    return frame;
+    return 0;
 }
 
-bool pp_suspended_step(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *next)
+bool pp_suspended_step(const struct pp_context_reader *reader, uintptr_t frame, uintptr_t *next)
 {
     uintptr_t awaited;
-    if (!read_suspended(reader, frame, &awaited))
+    if (!read_suspended(&reader->objects, frame, &awaited))
         return false;
-    *next = awaited ? awaited_frame(reader, awaited) : 0;
+    *next = awaited ? pp_coroutine_frame(&reader->objects, awaited) : 0;
+    if (awaited && !*next)
+        *next = wrapped_frame(reader, awaited);
     return true;
 }
 
@@ -169,7 +173,7 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
     uintptr_t address = pp_task_frame(reader, task), *addresses = slot->scratch->suspended, next;
     uint32_t count = 0, kept = 0;
     bool cut = false;
-    for (; address && count < PP_MAX_SUSPENDED && pp_suspended_step(objects, address, &next); address = next)
+    for (; address && count < PP_MAX_SUSPENDED && pp_suspended_step(reader, address, &next); address = next)
         addresses[count++] = address;
     /* Where the innermost frames are not known the outermost ones are kept. */
     uint32_t outer = address && count == PP_MAX_SUSPENDED ? PP_MAX_AWAITING - 1 : OUTER_FRAMES;
