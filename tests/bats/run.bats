@@ -36,6 +36,29 @@ print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
     done
 }
 
+# A daemon that outlives the command, one that ends before it, and a child that is left to the kernel are in the profile, and in
+# no bill: nothing is said then of what the bill has besides.
+@test "pyprof run: what the kernel billed is not set against processes that were not waited for" {
+    for kind in waited left early daemon; do
+        "$PYPROF" run -o "$kind" -- "$PYTHON" "$WORKLOADS/left_children.py" "$kind" >"$kind.txt" 2>err.txt || fail "$kind: $(cat err.txt)"
+        wait_until 60 ended_processes "$kind" 2
+        "$PYPROF" report "$kind" >report.txt
+        if [ "$kind" = waited ]; then
+            grep -qF 'The kernel billed the whole run ' report.txt || fail "$(cat report.txt err.txt)"
+            grep -qF ' that the kernel billed) ' err.txt || fail "$(cat err.txt)"
+        else
+            ! grep -F 'kernel billed' report.txt || fail "$kind: $(cat report.txt)"
+        fi
+        [ "$kind" != daemon ] || ! grep -F 'kernel billed' err.txt || fail "$(cat err.txt)"
+    done
+}
+
+ended_processes() {
+    "$PYPROF" info --json "$1" | /usr/bin/python3 -c '
+import json, sys
+sys.exit([p["ended"] for p in json.load(sys.stdin)["processes"]] != [True] * int(sys.argv[1]))' "$2"
+}
+
 # Of a directory that the shell must have in quotes.
 @test "pyprof run -o: what it says to type next can be typed" {
     "$PYPROF" run -o "my profile" -- "$PYTHON" -c 'import os

@@ -447,12 +447,16 @@ static void alike_warnings_are_one(void **state)
         add(profile, &log);
     }
     pt_summary_warnings(profile, PT_NONE, collect, text);
-    assert_non_null(strstr(text, "process 2: samples cost 12 %: 50 -> 25; 'pyprof info' has 2 more like this\n"));
+    assert_non_null(strstr(text, "process 2 and 1 more: samples cost 12 %: 50 -> 25; the last of 3 like this\n"));
     assert_non_null(strstr(text, "process 1: another\n"));
     assert_null(strstr(text, "2.50"));
     *text = 0;
     pt_summary_warnings(profile, 0, collect, text);
     assert_non_null(strstr(text, "samples cost 2.50 %: 100 -> 50\nanother\n"));
+    *text = 0;
+    pt_summary_warnings(profile, 1, collect, text);
+    assert_non_null(strstr(text, "samples cost 12 %: 50 -> 25; the last of 2 like this\n"));
+    assert_null(strstr(text, "2.50"));
     pt_profile_free(profile);
 }
 

@@ -22,6 +22,9 @@
 /* Fewer samples than this tell little: a share of 10 % is 10 ± 6 then. */
 #define FEW_SAMPLES 100u
 
+/* What the kernel may say less of children than their own clocks: it rounds. */
+#define WAITED_NS 10000000u
+
 struct warnings {
     void (*each)(void *context, const char *text);
     void *context;
@@ -60,6 +63,33 @@ uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t proces
     return missing;
 }
 
+/* Returns whether the process is the last that exec made of its pid: they share a clock. */
+static bool is_last_image(const struct pt_profile *profile, const struct pt_process *process)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *other = &profile->processes.items[i];
+        if (other->pid == process->pid && other->start_unix_ns > process->start_unix_ns)
+            return false;
+    }
+    return true;
+}
+
+/* Returns whether something may not have waited for the process or a child of it: its parent is unknown, and not that
+ * of the run's first process, or its children in the profile used more than all that it waited for. */
+static bool may_be_left(const struct pt_profile *profile, const struct pt_process *process)
+{
+    uint64_t known_ns = 0;
+    bool known = process->ppid == pt_summary_first_process(profile)->ppid;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *other = &profile->processes.items[i];
+        const struct pt_accounting *sum = &other->accounting;
+        known |= other->pid == process->ppid;
+        if (other->ppid == process->pid && is_last_image(profile, other))
+            known_ns += sum->before_start_ns + sum->cpu_ns + sum->children_ns;
+    }
+    return !known || known_ns > process->accounting.children_ns + WAITED_NS;
+}
+
 uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
 {
     uint64_t billed_ns = 0;
@@ -70,6 +100,9 @@ uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
         if (process->run_billed_ns)
             billed_ns = process->run_billed_ns;
     }
+    for (uint32_t i = 0; billed_ns && i < profile->processes.count; i++)
+        if (is_last_image(profile, &profile->processes.items[i]) && may_be_left(profile, &profile->processes.items[i]))
+            return 0;
     return pt_summary_accounting(profile, PT_NONE).cpu_ns > billed_ns ? 0 : billed_ns;
 }
 
@@ -177,18 +210,6 @@ static void warn_of_missing(const struct warnings *warnings, uint64_t found, con
              pt_seconds(written - found));
 }
 
-/* Calls each with what the library itself wrote into the log: warnings, or mere notes. */
-static void add_notices(const struct warnings *warnings, const struct pt_profile *profile, uint32_t number,
-                        bool serious)
-{
-    const struct pt_process *process = &profile->processes.items[number];
-    for (uint32_t i = 0; i < process->notices.count; i++) {
-        if ((process->notices.items[i].severity != 0) != serious)
-            continue;
-        warn(warnings, "%s", pt_string(profile, process->notices.items[i].text));
-    }
-}
-
 /* Returns whether the texts differ in numbers only. */
 static bool are_alike(const char *a, const char *b)
 {
@@ -200,19 +221,21 @@ static bool are_alike(const char *a, const char *b)
     return *a == *b;
 }
 
-/* As add_notices of all processes, but of alike warnings (the rate was lowered, and lowered again) only the last. */
-static void add_all_notices(const struct warnings *warnings, const struct pt_profile *profile)
+/* Adds what the library itself warned of, in a process or in all (PT_NONE); of alike warnings (the rate was lowered,
+ * and lowered again) only the last. */
+static void add_notices(const struct warnings *warnings, const struct pt_profile *profile, uint32_t only)
 {
     struct {
         struct {
             const char *text;
-            uint64_t pid, count;
+            uint64_t pid;
+            uint32_t process, processes, count;
         } * items;
         uint32_t count, capacity;
     } kinds = {0};
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
-        for (uint32_t j = 0; j < process->notices.count; j++) {
+        for (uint32_t j = 0; j < process->notices.count && (only == PT_NONE || i == only); j++) {
             const char *text = pt_string(profile, process->notices.items[j].text);
             uint32_t known = 0;
             if (process->notices.items[j].severity == 0)
@@ -223,6 +246,8 @@ static void add_all_notices(const struct warnings *warnings, const struct pt_pro
                 kinds.items = pt_grow(kinds.items, &kinds.capacity, (uint64_t)known + 1, sizeof *kinds.items);
                 kinds.count++;
             }
+            kinds.items[known].processes += !kinds.items[known].count || kinds.items[known].process != i;
+            kinds.items[known].process = i;
             kinds.items[known].text = text;
             kinds.items[known].pid = process->pid;
             kinds.items[known].count++;
@@ -230,11 +255,13 @@ static void add_all_notices(const struct warnings *warnings, const struct pt_pro
     }
     for (uint32_t i = 0; i < kinds.count; i++) {
         struct pt_buffer line = {0};
-        if (profile->processes.count > 1)
-            pt_buffer_format(&line, "process %" PRIu64 ": ", kinds.items[i].pid);
-        pt_buffer_text(&line, kinds.items[i].text);
-        if (kinds.items[i].count > 1)
-            pt_buffer_format(&line, "; 'pyprof info' has %" PRIu64 " more like this", kinds.items[i].count - 1);
+        if (only == PT_NONE && profile->processes.count > 1)
+            pt_buffer_format(&line, "process %" PRIu64, kinds.items[i].pid);
+        if (kinds.items[i].processes > 1)
+            pt_buffer_format(&line, " and %" PRIu32 " more", kinds.items[i].processes - 1);
+        pt_buffer_format(&line, "%s%s", line.length ? ": " : "", kinds.items[i].text);
+        if (kinds.items[i].count > kinds.items[i].processes)
+            pt_buffer_format(&line, "; the last of %" PRIu32 " like this", kinds.items[i].count);
         warn(warnings, "%s", line.data);
         pt_buffer_free(&line);
     }
@@ -254,8 +281,10 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
 void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
                       void *context)
 {
-    const struct warnings notes = {.each = each, .context = context};
-    add_notices(&notes, profile, process, false);
+    const struct pt_process *of = &profile->processes.items[process];
+    for (uint32_t i = 0; i < of->notices.count; i++)
+        if (of->notices.items[i].severity == 0)
+            each(context, pt_string(profile, of->notices.items[i].text));
 }
 
 void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
@@ -272,11 +301,8 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         found += process->found_ns;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
-        if (only != PT_NONE)
-            add_notices(&warnings, profile, i, true);
     }
-    if (only == PT_NONE)
-        add_all_notices(&warnings, profile);
+    add_notices(&warnings, profile, only);
     struct pt_accounting raw =
         only == PT_NONE ? pt_profile_accounting(profile) : profile->processes.items[only].accounting;
     struct pt_accounting sum = pt_summary_accounting(profile, only);
