@@ -64,6 +64,12 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
     kill "$pid"
 }
 
+@test "a process whose traces are to be kept, and that has none: it is said" {
+    begin env PYPROF_TRACES=1 LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'warn contexts PYPROF_TRACES=1: no trace was seen: the program has imported none of'
+    kill "$pid"
+}
+
 @test "not preloaded, library missing, no Python, static program" {
     begin "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*start it with: pyprof run -- '

@@ -55,6 +55,36 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     done
 }
 
+@test "PYPROF_TRACES without any trace: report, info and doctor say why" {
+    local text=("the program has imported none of the OpenTelemetry SDK, Sentry and ddtrace"
+        "spans of OpenTelemetry 9.0 (unknown) cannot be read" "no sample was in a span of a trace that is kept")
+    for kind in 0 1 2; do
+        mkdir "$kind"
+        /usr/bin/python3 "$ROOT/tests/web/logs.py" untraced "$kind/log.pyprof" "$kind"
+        "$PYPROF" report "$kind" >report.txt
+        unwrapped <report.txt | grep -F "Warning: PYPROF_TRACES=0.5: " | grep -qF "${text[kind]}" || fail "$(cat report.txt)"
+        "$PYPROF" info "$kind" >info.txt
+        unwrapped <info.txt | grep -F "PYPROF_TRACES=0.5: " | grep -qF "${text[kind]}" || fail "$(cat info.txt)"
+        ! grep -F 'samples of traces are kept' info.txt || fail "$(cat info.txt)"
+        PYPROF_OUT=$kind "$PYPROF" doctor >doctor.txt || true
+        [ "$kind" -eq 2 ] || tr -s ' \n' ' ' <doctor.txt | grep -F "warn profile PYPROF_TRACES=0.5: " | grep -qF "${text[kind]}" || fail "$(cat doctor.txt)"
+        [ "$kind" -ne 2 ] || ! grep -F 'PYPROF_TRACES=0.5: no' doctor.txt || fail "$(cat doctor.txt)"
+    done
+    made logs
+    for view in report info; do
+        ! "$PYPROF" $view logs | grep -F 'PYPROF_TRACES=0.01: no ' || fail "$("$PYPROF" $view logs)"
+    done
+}
+
+@test "what report --by trace says to type next is of traces, too" {
+    made logs
+    "$PYPROF" report --by trace logs | sed -n '/^Next:/,$p' >next.txt
+    grep -qF "pyprof flame --trace $CART logs" next.txt || fail "$(cat next.txt)"
+    ! grep -F 'pyprof annotate' next.txt || fail "$(cat next.txt)"
+    "$PYPROF" report --by trace --trace $CART logs | grep -qE "pyprof flame --trace $CART logs( |$)"
+    "$PYPROF" report --trace $CART logs | grep -qF "pyprof annotate app.py --trace $CART logs"
+}
+
 @test "report --by trace lists the traces; report names the costliest" {
     made logs
     "$PYPROF" report --by trace logs >report.txt

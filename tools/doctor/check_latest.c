@@ -7,6 +7,7 @@
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"
+#include "../view/trace_sources.h"
 #include "checks.h"
 
 #define TOPIC    "profile"
@@ -38,6 +39,11 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
     for (uint32_t i = 0; i < profile->processes.count; i++)
         if (profile->processes.items[i].run == run->run)
             add_notices(profile, &profile->processes.items[i], findings);
+    struct pt_buffer no_traces = {0};
+    pt_trace_sources_append(&no_traces, profile, PT_NONE, run->run);
+    if (no_traces.length)
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s", no_traces.data);
+    pt_buffer_free(&no_traces);
 }
 
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)

@@ -13,6 +13,7 @@
 #include "../load/files.h"
 #include "../profile/model.h"
 #include "../view/summary.h"
+#include "../view/trace_sources.h"
 #include "checks.h"
 
 #define TOPIC         "profile"
@@ -121,6 +122,11 @@ static void check_process_of(const struct pt_process_info *subject, const struct
         if (process->notices.items[i].severity)
             pt_find(findings, PT_LEVEL_WARN, TOPIC, "it says: %s", pt_string(profile, process->notices.items[i].text));
     pt_summary_contexts(profile, 0, find_context, findings);
+    struct pt_buffer no_traces = {0};
+    pt_trace_sources_append(&no_traces, profile, 0, PT_NONE);
+    if (no_traces.length)
+        pt_find(findings, PT_LEVEL_WARN, "contexts", "%s", no_traces.data);
+    pt_buffer_free(&no_traces);
     const char *version = pt_string(profile, process->library_version);
     if (*version && strcmp(version, PYPROF_VERSION) != 0) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "written by libpyprof %s, this is pyprof " PYPROF_VERSION, version);

@@ -7,6 +7,7 @@
 #include "../profile/traces.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
+#include "../view/trace_sources.h"
 #include "report.h"
 
 #define SHOWN              0.0005 /* seconds: half of the last decimal */
@@ -103,4 +104,9 @@ void pt_report_accounting(const struct pt_report *report)
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
+    struct pt_buffer no_traces = {0};
+    pt_trace_sources_append(&no_traces, report->profile, PT_NONE, PT_NONE);
+    if (no_traces.length)
+        print_warning(NULL, no_traces.data);
+    pt_buffer_free(&no_traces);
 }

@@ -9,6 +9,7 @@
 #include "../profile/gil_gc.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
+#include "../view/trace_sources.h"
 #include "sums_json.h"
 
 #define INDENTATION 4
@@ -182,6 +183,18 @@ static void print_context(void *context, bool read, const char *text)
     print_line(read ? "samples belong to %s" : "but not to %s", text);
 }
 
+static void print_traces(const struct pt_profile *profile, uint32_t process)
+{
+    struct pt_buffer none = {0};
+    pt_trace_sources_append(&none, profile, process, PT_NONE);
+    if (none.length)
+        print_line("%s", none.data);
+    else if (profile->processes.items[process].traces)
+        print_line("samples of traces are kept by PYPROF_TRACES=%s",
+                   pt_string(profile, profile->processes.items[process].traces));
+    pt_buffer_free(&none);
+}
+
 static void print_intervals(const struct pt_process *process)
 {
     printf("%12s %10s %10s %7s %8s %10s %10s %10s %10s\n", "AFTER", "WALL", "CPU", "CORES", "SAMPLES", "SLEPT",
@@ -223,8 +236,7 @@ static void print_text(const struct pt_profile *profile)
         if (process->clock)
             print_line("sampled by %s", pt_string(profile, process->clock));
         pt_summary_contexts(profile, i, print_context, NULL);
-        if (process->traces)
-            print_line("samples of traces are kept by PYPROF_TRACES=%s", pt_string(profile, process->traces));
+        print_traces(profile, i);
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)

@@ -80,31 +80,32 @@ static bool has_pools(const struct pt_report *report)
 
 static void print_next(const struct pt_report *report)
 {
-    const char *before = "\nNext: ", *file = pt_report_hottest_file(report);
-    if (file) {
+    const char *before = "\nNext: ", *file = pt_report_hottest_file(report), *by = report->cli->request.by;
+    bool by_trace = by && strcmp(by, "trace") == 0; /* those without --by would show what is in no trace, too */
+    if (file && !by_trace) {
         print_command(report->cli, before, "pyprof annotate", file, "its lines, with CPU time");
         before = "      ";
     }
-    if (has_pools(report)) {
+    if (!by_trace && has_pools(report)) {
         print_command(report->cli, before, "pyprof report --join-pools", NULL, "native pools under their callers");
         before = "      ";
     }
     const struct pt_trace *trace = pt_costliest_trace(report->profile);
-    const char *by = report->cli->request.by;
-    if (trace && !report->cli->request.select.trace &&
-        (!report->profile->selected || (by && strcmp(by, "trace") == 0))) {
+    if (trace && !report->cli->request.select.trace && (!report->profile->selected || by_trace)) {
         print_command(report->cli, before, "pyprof report --trace", pt_string(report->profile, trace->id),
                       "the trace with most CPU; --by trace: all");
         before = "      ";
     }
-    char *endpoint = pt_report_hottest_endpoint(report);
+    char *endpoint = by_trace ? NULL : pt_report_hottest_endpoint(report);
     if (endpoint) {
         print_command(report->cli, before, "pyprof report --focus", endpoint, "one endpoint");
         before = "      ";
     }
     free(endpoint);
-    print_command(report->cli, before, by && strcmp(by, "trace") != 0 ? "pyprof flame --by" : "pyprof flame",
-                  by && strcmp(by, "trace") != 0 ? by : NULL, "a flame graph for the browser");
+    const char *command = !by ? "pyprof flame" : by_trace ? "pyprof flame --trace" : "pyprof flame --by";
+    if (by_trace) /* the page cannot show all beside each other; the one of --trace is in the selection */
+        by = report->cli->request.select.trace ? NULL : pt_string(report->profile, trace->id);
+    print_command(report->cli, before, by ? command : "pyprof flame", by, "a flame graph for the browser");
 }
 
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)
