@@ -65,6 +65,27 @@ assert sum(values.values()) == report["shown_ns"], report'
     done
 }
 
+@test "report: what has no endpoint is named by what it did, not by what started the server, and explained" {
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" launched app.pyprof
+    "$PYPROF" report app.pyprof >report.txt
+    grep -qE '^ +1\.10 s +44\.0 % +110  /cart +91 % cart \(shop\.py:20\)$' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.70 s +28\.0 % +70  \(none\) +79 % serve \(server/core\.py:30\)$' report.txt || fail "$(cat report.txt)"
+    grep -qE '^ +0\.70 s +28\.0 % +70  \(unknown route\) +71 % rows \(shop\.py:30\)$' report.txt || fail "$(cat report.txt)"
+    unwrapped <report.txt >lines.txt
+    grep -qF '(none): outside of requests, as imports, the event loop' lines.txt || fail "$(cat report.txt)"
+    grep -qF '(unknown route): requests before their route is found' lines.txt || fail "$(cat report.txt)"
+    # What counts requests is no function of the application, wherever it lies.
+    ! grep -E '^ .*% +counted .*_requests' <(sed -n '/FUNCTION OF THE APPLICATION/,/^$/p' report.txt) || fail "$(cat report.txt)"
+    "$PYPROF" report --by package app.pyprof >report.txt
+    grep -qE '^ +0\.10 s +4\.0 % +10  libpyprof ' report.txt || fail "$(cat report.txt)"
+    # Imports are the application's, where they are much of it.
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" launched imports.pyprof 400
+    "$PYPROF" report imports.pyprof | grep -qE ' \(none\) +42 % <module> \(shop\.py:1\)$' || fail "$("$PYPROF" report imports.pyprof)"
+    # A small part needs no sentence.
+    service service
+    ! "$PYPROF" report service.pyprof | grep -F 'unknown route' || fail "$("$PYPROF" report service.pyprof)"
+}
+
 # by WORD FILE: "CPU value" of each value, from report --json.
 by() {
     "$PYPROF" report --json --by "$1" "$2" | /usr/bin/python3 -c '

@@ -50,7 +50,7 @@ class Log:
         self.pid, self.command = pid, command
         self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS)}
         self.records = {kind: [] for kind in self.tables}
-        self.samples, self.traced, self.traces = {}, [], None
+        self.samples, self.traced, self.traces, self.contexts = {}, [], None, None
         self.sampled = self.count = 0
         self.ends = {}  # by interval: CPU time since the start, for `info --intervals`
         self.other = {"unsampled": 0, "lost": 0, "exit": 0}
@@ -137,7 +137,7 @@ class Log:
         command = b"".join(word.encode() + b"\0" for word in self.command)
         block(PROCESS, fields([
             (1, b"run"), (2, b"instance-%d" % self.pid), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
-            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)] + ([(24, self.traces.encode())] if self.traces else [])))
+            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)] + [(number, text.encode()) for number, text in ((23, self.contexts), (24, self.traces)) if text]))
         for kind, records in self.records.items():
             first, part = 1, b""
             for i, body in enumerate(records):
@@ -403,6 +403,34 @@ def traces(directory, only=0):
                           10000000, stock)
         log.sample(None, [pseudo("[unsampled]")], 7000001, 1, None, 0)
         log.write(f"{directory}/{name}.pyprof")
+
+
+def untraced(path, kind=0):
+    """PYPROF_TRACES without a trace: nothing that has traces was imported (0), it cannot be read (1), or none was chosen (2)."""
+    log = Log()
+    log.traces = "0.5"
+    log.contexts = "asyncio tasks" + ("", "; not spans of OpenTelemetry 9.0 (unknown)", ", spans of ddtrace 4.0")[kind]
+    log.sample("MainThread", [python("main")], 2000000000, 0, True, 200)
+    log.write(path)
+
+
+def launched(path, loading=150):
+    """A service that a script of its own starts, which imports it for so many ms: the server is in a package, and has work outside of requests, of requests whose
+    route is gone, and of those that libpyprof.wsgi() counts."""
+    log = Log()
+    server = "/opt/site-packages/server/core.py"
+    launch = [python("<module>", "/srv/app/launch.py", 1), python("main", "/srv/app/launch.py", 9), python("run", server, 10)]
+    load = [*launch, python("load", server, 20), python("<module>", "<frozen importlib._bootstrap>", 5), python("<module>", "/srv/app/shop.py", 1)]
+    # One function, wherever it is when it calls.
+    serve, handle = ([*launch, at(python("serve", server, 30), line)] for line in (31, 32))
+    request = [*handle, python("counted", "/srv/contrib/libpyprof/_requests.py", 7)]
+    for node, ns, endpoint in (
+            (load, loading, None), ([*serve, python("accept", server, 40)], 280, None), ([*handle, python("parse", server, 50)], 270, None),
+            ([*request, python("cart", "/srv/app/shop.py", 20)], 1000, "/cart"), (request, 100, "/cart"),
+            ([*request, python("match", server, 60)], 200, "(unknown route)"),
+            ([*request, python("rows", "/srv/app/shop.py", 30), python("dumps", server, 70)], 500, "(unknown route)")):
+        log.sample("MainThread", node, ns * 1000000, 0, True, ns // 10, (("endpoint", endpoint),) if endpoint else ())
+    log.write(path)
 
 
 def numbered(path):

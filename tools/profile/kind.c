@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "kind.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "frame_text.h"
@@ -11,10 +12,27 @@ static const char *after(const char *path, const char *mark)
     return found ? found + strlen(mark) : NULL;
 }
 
+/* Returns the path from our Python module's directory on, NULL if the file is none of its: it is no part of the
+ * application where PYTHONPATH leads to it either. */
+static const char *path_in_own(const char *path)
+{
+    static const char directory[] = "libpyprof/";
+    static const char *const files[] = {"__init__.py", "_requests.py", "_tasks.py", "__main__.py", "pytest_plugin.py"};
+    const char *base = pt_base_name(path), *found = base - (sizeof directory - 1);
+    if (base - path < (ptrdiff_t)sizeof directory || found[-1] != '/' ||
+        strncmp(found, directory, sizeof directory - 1) != 0)
+        return NULL;
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (strcmp(base, files[i]) == 0)
+            return found;
+    return NULL;
+}
+
 const char *pt_path_in_packages(const char *path)
 {
     const char *package = after(path, "/site-packages/");
-    return package ? package : after(path, "/dist-packages/");
+    package = package ? package : after(path, "/dist-packages/");
+    return package ? package : path_in_own(path);
 }
 
 /* "libpython3.13.so.1.0", "python3.11", "python"; not "python_calamine.cpython-311-x86_64-linux-gnu.so". */

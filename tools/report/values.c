@@ -14,6 +14,7 @@
 #include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
+#include "heaviest_path.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
@@ -31,6 +32,7 @@
 #define SHORT_ROWS     5    /* of the table that is shown unasked */
 #define NAME_AT        34   /* columns of the id of a trace, before its name */
 #define TRACE_NAME     "ENDPOINT OR SPAN"
+#define UNKNOWN_ROUTE  "(unknown route)" /* as the library calls it */
 
 struct value {
     uint32_t value; /* string; 0: none */
@@ -117,6 +119,36 @@ static void join_numbered(struct pt_profile *profile, struct values *values, str
     free(ns);
 }
 
+/* Chooses the function of a value that is none: the application's innermost would be what started the server. */
+static void choose_outside(const struct pt_profile *profile, const struct pt_group *group, const uint32_t *texts,
+                           struct value *value, uint32_t process, uint32_t thread)
+{
+    uint64_t *ns = pt_alloc(profile->nodes.count, sizeof *ns),
+             *others_ns = pt_alloc(profile->nodes.count, sizeof *others_ns);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        if (is_wanted(profile, sample, process, thread))
+            (pt_group_value(group, sample) == value->value ? ns : others_ns)[sample->node] += sample->cpu_ns;
+    }
+    struct pt_heaviest heaviest = pt_heaviest_path(profile, texts, ns, others_ns);
+    if (heaviest.text) {
+        value->function = heaviest.text;
+        value->function_ns = heaviest.ns;
+    }
+    free(ns);
+    free(others_ns);
+}
+
+/* Returns whether the value is none, where that is the work of servers and event loops. */
+static bool is_outside(const struct pt_profile *profile, const char *by, uint32_t value)
+{
+    static const char *const words[] = {"endpoint", "task", "greenlet"};
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        if (strcmp(by, words[i]) == 0)
+            return !value || strcmp(pt_string(profile, value), UNKNOWN_ROUTE) == 0;
+    return false;
+}
+
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE; for people, tasks
  * and greenlets whose names differ in their numbers only are joined. The caller frees items. */
 static struct values values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread,
@@ -161,6 +193,8 @@ static struct values values_of(const struct pt_report *report, const char *by, u
             continue;
         value.value = i;
         value.name = names ? names[i] : 0;
+        if (value.ns && is_outside(profile, by, i))
+            choose_outside(profile, &group, texts, &value, process, thread);
         values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
@@ -337,6 +371,24 @@ static bool print_remainder(const struct table *table, const struct value *value
     return true;
 }
 
+/* Says what it is that has no endpoint, where that is much. */
+static void print_outside(const struct table *table, const struct values *values, uint32_t shown)
+{
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct value *value = &values->items[i];
+        if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
+            continue;
+        if (!value->value)
+            pt_print_paragraph(
+                0, 2, PT_NO_GROUP ": outside of requests, as imports, the event loop and the server's own code");
+        else if (strcmp(text_of(table, value), UNKNOWN_ROUTE) == 0)
+            pt_print_paragraph(0, 2,
+                               UNKNOWN_ROUTE
+                               ": requests before their route is found, as in middleware, or after it is gone, as the "
+                               "bodies that Flask streams; and those that have none");
+    }
+}
+
 /* Calls `print` for the rows whose requests were measured until it has printed something. */
 static void print_first(const struct table *table, const struct values *values, uint32_t shown,
                         bool (*print)(const struct table *, const struct value *, double))
@@ -372,6 +424,8 @@ static void print_table(struct table *table, const struct values *values, const 
         pt_print_paragraph(0, 2,
                            "p50 and p99: whole requests by their thread's clock, with what runs before and after the "
                            "endpoint (routing, middleware)");
+    if (strcmp(by, PT_COUNTED_BY) == 0)
+        print_outside(table, values, shown);
     print_first(table, values, shown, print_contradiction);
     print_first(table, values, shown, print_remainder);
 }
