@@ -49,8 +49,8 @@ static const struct pt_option
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
     merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
-                    "native functions to show: those of extensions and libraries (libraries, default), none, or all "
-                    "with the interpreter's own; the others count for the Python function that runs them"),
+                    "native functions to show: those of extensions and libraries (libraries, default), none, or all, "
+                    "with Python's own C code; the others count for the Python function that runs them"),
     join_pools = FLAG(0, "join-pools", request.select.join_pools,
                       "put the CPU of threads without Python (polars, OpenBLAS, OpenMP) under what the main thread "
                       "waited in meanwhile"),

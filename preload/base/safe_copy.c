@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safe_copy.h"
 #include "arena.h"
-#include "process.h"
 #include "syscalls.h"
 #include <fcntl.h>
 
@@ -24,7 +23,7 @@ static bool copy_by_file(char *to, uintptr_t from, size_t size)
 bool pp_safe_copy(void *to, uintptr_t from, size_t size)
 {
     size_t done = 0;
-    int pid = pp_process_own_pid();
+    int pid = pp_sys_getpid();
     while (done < size) {
         struct iovec local = {(char *)to + done, size - done};
         struct iovec remote = {(void *)(from + done), size - done};

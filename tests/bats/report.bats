@@ -246,6 +246,12 @@ END
     grep -qE 'Hint: .* \(gomp_barrier_wait\)\.' flat.txt || fail "without native functions: $(cat flat.txt)"
 }
 
+@test "report: how much ran in Python code, in the interpreter's C code and in libraries" {
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" example app.pyprof
+    "$PYPROF" report app.pyprof >report.txt
+    grep -qxF "CPU: Python code 10.1 %, Python's own C code 0.0 %, native libraries 86.7 %" report.txt || fail "$(cat report.txt)"
+}
+
 @test "report into a pipe: a native name of 300 characters is cut in the middle, --json has the whole" {
     export LC_ALL=C.UTF-8
     command -v gcc >/dev/null || skip "gcc is missing"
@@ -265,6 +271,13 @@ END
     grep -qE '  first_x+…x+_last \(long\.so\)$' report.txt || fail "$(cut -c 1-300 report.txt)"
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 202 ] || fail "long rows"
     "$PYPROF" report --json | grep -qF "$name" || fail "not in JSON"
+    "$PYPROF" top --count 1 --native=all >top.txt
+    /usr/bin/python3 "$ROOT/tests/web/logs.py" example other.pyprof
+    "$PYPROF" diff --top 100 --native=all other.pyprof pyprof.out >diff.txt
+    for text in top diff; do
+        grep -qE '  first_x+…x+_last \(long\.so\)$' $text.txt || fail "$text: $(cut -c 1-300 $text.txt)"
+        ! awk 'length > 202 && /first_/' $text.txt | grep . || fail "$text: long rows"
+    done
 }
 
 @test "--ci: the range of each share, in tables, lines and JSON" {

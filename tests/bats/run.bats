@@ -312,7 +312,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     "$PYPROF" report >report.txt 2>err.txt
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     grep -qE 'spin \(.*spin\.py:[0-9]+\)' report.txt || fail "no function: $(cat report.txt)"
-    for word in "native code" self total 'accounted for' 'the profiler used'; do
+    for word in "python code" self total 'accounted for' 'the profiler used'; do
         unwrapped <report.txt | grep -qi "$word" || fail "the report does not name $word: $(cat report.txt)"
     done
     # The same from the file and from the directory's name.

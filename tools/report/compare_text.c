@@ -3,6 +3,7 @@
 #include <math.h>
 #include <time.h>
 
+#include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../profile/group.h"
@@ -82,7 +83,13 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
             used += fprintf(table->out, "%9" PRIu64 " %9" PRIu64 " ", all[shown].self.requests[0],
                             all[shown].self.requests[1]);
         used += fprintf(table->out, " ");
-        pt_print_text(table->out, all[shown].text, (uint32_t)used, faint ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
+        struct pt_buffer text = {0};
+        uint32_t columns = pt_print_row_columns(table->out);
+        if (!files && columns > (uint32_t)used)
+            pt_fit_frame(&text, all[shown].text, columns - (uint32_t)used);
+        pt_print_text(table->out, text.length ? text.data : all[shown].text, (uint32_t)used,
+                      faint ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
+        pt_buffer_free(&text);
     }
     if (!marked && !shown)
         fprintf(table->out, "  none: %" PRIu32 " change%s within chance\n", count, count == 1 ? " is" : "s are");

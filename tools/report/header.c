@@ -23,14 +23,18 @@ static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
     free(versions);
 }
 
-static void print_native(const struct pt_report *report)
+/* Says in which code the CPU was, innermost: the rest has no stack, or is garbage collection. */
+static void print_code(const struct pt_report *report)
 {
+    const uint64_t *kind_ns = report->profile->kind_ns;
     struct pt_report_native native = pt_report_native(report->profile);
     if (!native.interpreter_ns && !native.library_ns)
         return;
-    printf("Native code %.1f %% of the CPU: the interpreter's own %.1f %%, libraries' %.1f %%\n",
-           pt_percent(native.interpreter_ns + native.library_ns, report->whole_ns),
-           pt_percent(native.interpreter_ns, report->whole_ns), pt_percent(native.library_ns, report->whole_ns));
+    pt_print_paragraph(0, 2, "CPU: Python code %.1f %%, Python's own C code %.1f %%, native libraries %.1f %%",
+                       pt_percent(kind_ns[PT_KIND_APPLICATION] + kind_ns[PT_KIND_PACKAGE] + kind_ns[PT_KIND_STANDARD],
+                                  report->whole_ns),
+                       pt_percent(native.interpreter_ns, report->whole_ns),
+                       pt_percent(native.library_ns, report->whole_ns));
 }
 
 /* Prints nothing where nothing is known: that is not 0 %. */
@@ -79,7 +83,7 @@ void pt_report_header(const struct pt_report *report)
     if (profile->selected)
         printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
                pt_seconds(profile->whole_ns));
-    print_native(report);
+    print_code(report);
     print_states(report);
     pt_buffer_free(&of_runs);
     pt_buffer_free(&command);

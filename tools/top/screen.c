@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/files.h"
@@ -141,6 +142,21 @@ static void append_requests(struct pt_buffer *line, const struct pt_live *live, 
     pt_buffer_free(&text);
 }
 
+/* Appends the row's text; a function's as report does, with its place whatever its length. */
+static void append_text(const struct page *page, struct pt_buffer *line, const struct pt_live *live,
+                        const struct pt_row *row)
+{
+    uint32_t columns = page->screen->lines ? page->screen->columns : pt_print_row_columns(stdout);
+    if (page->screen->of != PT_ROWS_FUNCTIONS || columns <= line->length) {
+        pt_row_text(line, live, page->screen->of, row);
+        return;
+    }
+    struct pt_buffer text = {0};
+    pt_row_text(&text, live, page->screen->of, row);
+    pt_fit_frame(line, text.length ? text.data : "", columns - (uint32_t)line->length);
+    pt_buffer_free(&text);
+}
+
 static void draw_row(struct page *page, const struct pt_live *live, const struct pt_row *row, uint64_t whole_ns)
 {
     struct pt_buffer *line = &page->line;
@@ -162,7 +178,7 @@ static void draw_row(struct page *page, const struct pt_live *live, const struct
                          pt_live_is_alive(live, row->number)           ? "running"
                          : profile->processes.items[row->number].ended ? "ended"
                                                                        : "killed");
-    pt_row_text(line, live, of, row);
+    append_text(page, line, live, row);
     end_line(page, row->unsure ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
 }
 
@@ -217,7 +233,7 @@ static void draw_help(struct page *page)
         "w  the last 10 seconds, or since the start",
         "f  functions      p  processes      r  threads",
         "b  by endpoint, task, greenlet, span, label, thread, package: the next of them",
-        "n  native functions: of libraries, all with the interpreter's own, or none;",
+        "n  native functions: of libraries, all with Python's own C code, or none;",
         "   those that are not shown count for the Python function that runs them",
         "/  only what matches a regular expression, upper or lower case; Esc: all",
         "space  pause      arrows, PgUp, PgDn, Home  scroll",
