@@ -7,8 +7,7 @@
 #include <string.h>
 
 #define MAX_WORDS        4096
-#define MAX_HEADERS      64 /* of an object; the usual number is 7 to 13 */
-#define OWNER_AFTER_LOCK 2  /* ints, in pthread_mutex_t: lock, count, owner */
+#define OWNER_AFTER_LOCK 2 /* ints, in pthread_mutex_t: lock, count, owner */
 
 /* glibc keeps the lock in _rtld_global, at an undocumented place. Its owner is a word that is our tid while the list is
  * walked, and 0 before and after; the lock itself is two words before it. The lock counts, not the owner: a thread that
@@ -104,23 +103,25 @@ bool pp_loader_read(void *to, uintptr_t from, size_t size)
     return true;
 }
 
-/* An object's headers and tables are pages of its file. Where the program has truncated that, or overwrites it, reading
- * them would end the program; such an object is shown without headers. */
-static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
+struct dl_phdr_info pp_loader_copy(const struct dl_phdr_info *info, size_t size, ElfW(Phdr) headers[PP_MAX_HEADERS])
 {
-    const struct visit *visit = arg;
     struct dl_phdr_info object = {0};
-    ElfW(Phdr) headers[MAX_HEADERS];
-    atomic_store(&visitor, visit->tid);
-    if (!by_copies)
-        return visit->callback(info, size, visit->argument);
     memcpy(&object, info, size < sizeof object ? size : sizeof object);
+    if (!by_copies)
+        return object;
     object.dlpi_phdr = headers;
-    if (object.dlpi_phnum > MAX_HEADERS ||
+    if (object.dlpi_phnum > PP_MAX_HEADERS ||
         !pp_safe_copy(headers, (uintptr_t)info->dlpi_phdr, object.dlpi_phnum * sizeof headers[0]) ||
         !has_its_end(object.dlpi_addr, headers, object.dlpi_phnum))
         object.dlpi_phnum = 0;
-    return visit->callback(&object, size, visit->argument);
+    return object;
+}
+
+static int visit_one(struct dl_phdr_info *info, size_t size, void *arg)
+{
+    const struct visit *visit = arg;
+    atomic_store(&visitor, visit->tid);
+    return visit->callback(info, size, visit->argument);
 }
 
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument)

@@ -20,10 +20,15 @@ bool pp_loader_is_copied(void);
 /* Reads what the loader's list points to; false where copies are made and it is not there any more. */
 bool pp_loader_read(void *to, uintptr_t from, size_t size);
 
-/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Where copies
- * are made, an object whose file in memory is not all there any more has no program headers. Does nothing
+/* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Does nothing
  * where the lock is lost or the C library cannot do it. Normal context. */
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);
+
+/* Returns the object of a callback with program headers that can be read: they and an object's tables are pages of its
+ * file. Where copies are made and the program has truncated that, or overwrites it, the object has none. */
+#define PP_MAX_HEADERS 64 /* of an object; the usual number is 7 to 13 */
+struct dl_phdr_info pp_loader_copy(const struct dl_phdr_info *info, size_t size, ElfW(Phdr) headers[PP_MAX_HEADERS]);
+
 /* Whether a thread is in there and certainly has the lock: it does not wait for another thread's. Any thread. */
 bool pp_loader_is_visited(void);
 

@@ -22,9 +22,15 @@ void pp_process_begins(void)
         else if (page)
             pp_sys_munmap(page, PAGE);
     }
+    atomic_store(&pp_process.pid, pp_sys_getpid());
     if (mark)
         atomic_store(mark, 1);
-    atomic_store(&pp_process.pid, pp_sys_getpid());
+}
+
+int pp_process_own_pid(void)
+{
+    /* the child of vfork has its parent's memory */
+    return mark && atomic_load(mark) ? atomic_load(&pp_process.pid) : pp_sys_getpid();
 }
 
 static uint64_t ns_of(const struct timeval *time)

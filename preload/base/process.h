@@ -35,6 +35,10 @@ extern struct pp_process {
 /* Begins profiling of this process. */
 void pp_process_begins(void);
 
+/* Returns the number by which the kernel finds the caller's memory, without a system call where the kernel marks copies
+ * of this process's. async-signal-safe. */
+int pp_process_own_pid(void);
+
 /* Returns what the kernel has billed to descendants that have ended and were waited for. */
 uint64_t pp_children_cpu_ns(void);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "safe_copy.h"
 #include "arena.h"
+#include "process.h"
 #include "syscalls.h"
 #include <fcntl.h>
 
@@ -23,7 +24,7 @@ static bool copy_by_file(char *to, uintptr_t from, size_t size)
 bool pp_safe_copy(void *to, uintptr_t from, size_t size)
 {
     size_t done = 0;
-    int pid = pp_sys_getpid();
+    int pid = pp_process_own_pid();
     while (done < size) {
         struct iovec local = {(char *)to + done, size - done};
         struct iovec remote = {(void *)(from + done), size - done};

@@ -136,6 +136,7 @@ struct pp_learnt_attributes {
     struct pp_attribute flask_request, flask_url_rule, flask_rule;
     struct pp_attribute task_name, task_coroutine; /* of asyncio's that are made of Python */
     struct pp_attribute trio_parent;               /* of its nurseries */
+    uintptr_t no_wrapper; /* suspended.c's: a type of awaitables that await nothing themselves */
     struct pp_attribute django_match, django_route, route_path, fastapi_path, fastapi_original, uvicorn_scope;
     struct pp_attribute aiohttp_match, aiohttp_route, aiohttp_resource, aiohttp_formatter, aiohttp_path, aiohttp_prefix;
     struct pp_attribute scope_type, scope_root, scope_route, scope_fastapi, fastapi_router, fastapi_context; /* keys */

@@ -65,18 +65,6 @@ static bool is_task(const struct search *search, uintptr_t object)
             pp_object_is(&search->reader->objects, object, facts->python_task_type));
 }
 
-/* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */
-static bool is_c_string(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
-{
-    char character;
-    for (;; address++, wanted++) {
-        if (!pp_object_copy(reader, &character, address, 1) || character != *wanted)
-            return false;
-        if (!character)
-            return true;
-    }
-}
-
 /* Whether what is called is a Python function with this qualified name. async-signal-safe. */
 static bool is_named(const struct search *search, uintptr_t function, const char *name)
 {
@@ -89,9 +77,8 @@ static bool is_named(const struct search *search, uintptr_t function, const char
 
 /* anyio: the task that has entered a task group, from the group. Which of its classes have slots depends on its
  * version. async-signal-safe. */
-static uintptr_t host_of_group(struct search *search, uintptr_t group, unsigned depth)
+static uintptr_t host_of_group(const struct search *search, uintptr_t group)
 {
-    (void)depth;
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
@@ -120,9 +107,6 @@ static bool is_future(const struct pp_context_reader *reader, uintptr_t object)
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
 
-/* Returns the task to which a variable of a callback leads. async-signal-safe. */
-typedef uintptr_t awaiter_of_variable(struct search *search, uintptr_t value, unsigned depth);
-
 /* async-signal-safe. */
 static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, unsigned depth)
 {
@@ -142,8 +126,8 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
     careful.objects.plain = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
-        !is_c_string(&careful.objects, field(&copying, type, PP_TYPE_NAME), "collections.deque") ||
-        !field(&copying, getters, DEQUE_SIZE) || (block = field(&copying, getters, DEQUE_BLOCK)) == 0 ||
+        !pp_type_is_named(&careful.objects, type, "collections.deque") || !field(&copying, getters, DEQUE_SIZE) ||
+        (block = field(&copying, getters, DEQUE_BLOCK)) == 0 ||
         !pp_object_word(&careful.objects, block + BLOCK_ITEMS + field(&copying, getters, DEQUE_INDEX) * sizeof future,
                         &future))
         return 0;
@@ -158,18 +142,19 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
     {                                                                                                                  \
         name, sizeof name - 1, variable                                                                                \
     }
+enum variable { OF_FUTURE, OF_QUEUE, OF_GROUP }; /* what leads to the task: of asyncio, as_completed(), anyio */
 static const struct waiting_function {
     const char *name;
     uint32_t length;
-    awaiter_of_variable *variable;
+    enum variable variable;
 } waiting_functions[] = {
-    FUNCTION("gather.<locals>._done_callback", awaiter_of_value),
-    FUNCTION("_gather.<locals>._done_callback", awaiter_of_value), /* 3.9 */
-    FUNCTION("_wait.<locals>._on_completion", awaiter_of_value),
-    FUNCTION("shield.<locals>._inner_done_callback", awaiter_of_value),
-    FUNCTION("_chain_future.<locals>._call_set_state", awaiter_of_value),
-    FUNCTION("as_completed.<locals>._on_completion", awaiter_of_queue),
-    FUNCTION("TaskGroup._spawn.<locals>.task_done", host_of_group),
+    FUNCTION("gather.<locals>._done_callback", OF_FUTURE),
+    FUNCTION("_gather.<locals>._done_callback", OF_FUTURE), /* 3.9 */
+    FUNCTION("_wait.<locals>._on_completion", OF_FUTURE),
+    FUNCTION("shield.<locals>._inner_done_callback", OF_FUTURE),
+    FUNCTION("_chain_future.<locals>._call_set_state", OF_FUTURE),
+    FUNCTION("as_completed.<locals>._on_completion", OF_QUEUE),
+    FUNCTION("TaskGroup._spawn.<locals>.task_done", OF_GROUP),
 };
 #define FUNCTION_NAME_MAX 48
 
@@ -198,8 +183,12 @@ static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, 
     uintptr_t closure, cell, found = 0;
     if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
-    for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++)
-        found = waiting->variable(search, field(search, cell, CELL_VALUE), depth);
+    for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
+        uintptr_t value = field(search, cell, CELL_VALUE);
+        found = waiting->variable == OF_GROUP   ? host_of_group(search, value)
+                : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
+                                                : awaiter_of_value(search, value, depth);
+    }
     return found;
 }
 
@@ -217,7 +206,7 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
         uintptr_t definition = field(search, callback, BUILTIN_DEFINITION), name;
         self = field(search, callback, BUILTIN_SELF);
         return is_task(search, self) && pp_object_word(reader, definition, &name) &&
-                       is_c_string(reader, name, "task_wakeup") /* other methods do not say that it waits */
+                       pp_c_string_is(reader, name, "task_wakeup") /* other methods do not say that it waits */
                    ? self
                    : 0;
     }
@@ -242,8 +231,7 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                        pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
                    ? awaiter_of_value(search, argument, depth)
                    : 0;
-    if (reader->python->layout.minor >= 10 ||
-        !is_c_string(reader, field(search, type, PP_TYPE_NAME), "TaskWakeupMethWrapper"))
+    if (reader->python->layout.minor >= 10 || !pp_type_is_named(reader, type, "TaskWakeupMethWrapper"))
         return 0;
     self = field(search, callback, WAKEUP_TASK);
     return is_task(search, self) ? self : 0;

@@ -5,8 +5,7 @@
 #include "starlette.h"
 #include "suspended.h"
 #include "tasks.h"
-
-#define SUSPENDED_MAX 64 /* frames of a task that are searched */
+#include "trio.h"
 
 /* What frames tell, the outermost first. */
 struct reading {
@@ -124,7 +123,8 @@ static void add_task(struct reading *reading, uintptr_t task)
     const struct pp_object_reader *objects = &reading->reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
     uintptr_t code, frame = pp_task_frame(reading->reader, task), next;
-    for (unsigned i = 0; i < SUSPENDED_MAX && frame && pp_suspended_step(objects, frame, &next); i++, frame = next) {
+    for (unsigned i = 0; i < PP_MAX_SUSPENDED && frame && pp_suspended_step(reading->reader, frame, &next);
+         i++, frame = next) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
         struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);
@@ -138,6 +138,8 @@ uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t 
     uintptr_t local;
     if (!pp_frame_local_read(&reader->objects, frame, says.local, &local))
         return 0;
+    if (says.rule == PP_FRAME_TRIO_WORKER)
+        return pp_trio_awaiter_of_work(reader, local);
     return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 

@@ -12,8 +12,8 @@
 
 #define PP_DJANGO_FRAMES 2 /* that are read: with each middleware there is another one of the same request */
 
-/* Returns the task that awaits what the frame of PP_FRAME_WORK or PP_FRAME_WORKER does; 0: none, or it is not known.
- * async-signal-safe. */
+/* Returns the task that awaits what the frame of PP_FRAME_WORK, or of a rule after it, does; 0: none, or it is not
+ * known. async-signal-safe. */
 uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says);
 
 /* Reads the endpoint of a suspended task by its frames; as pp_endpoint_read. Only for a thread that holds the GIL.

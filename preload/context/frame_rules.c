@@ -6,7 +6,9 @@
 #define NAME_MAX 48 /* longer names have no rule */
 #define FILE_MAX 64 /* of the end of a path */
 
-#define LOCALS_MAX 64 /* that are searched */
+#define LOCALS_MAX     64 /* that are searched */
+#define CODE_FREE_3_8  80 /* of code objects up to 3.10: names of variables that are in cells */
+#define CODE_CELLS_3_8 88
 
 struct ascii {
     const char *characters;
@@ -69,6 +71,8 @@ static const struct rule {
     {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
     {PP_FRAME_WORK, ASCII("_WorkItem.run"), ASCII("run"), ASCII("concurrent/futures/thread.py"), "self", NULL},
     {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py"), "future", NULL},
+    {PP_FRAME_TRIO_WORKER, ASCII("to_thread_run_sync.<locals>.worker_fn"), ASCII("worker_fn"),
+     ASCII("trio/_threads.py"), "task_register", NULL}, /* since trio 0.23 */
 };
 
 /* async-signal-safe. */
@@ -85,16 +89,21 @@ struct function {
     const uint8_t *name_characters, *file_characters;
 };
 
-/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none.
- * async-signal-safe. */
+/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none. One of the
+ * function around it counts as its own, if it uses it: its value is the cell. async-signal-safe. */
 static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code, const char *name)
 {
+    const struct pp_python_layout *layout = &reader->python->layout;
+    const unsigned tuples[] = {layout->code.local_names, CODE_CELLS_3_8, CODE_FREE_3_8};
     uintptr_t names, item;
-    if (!name || !pp_object_word(reader, code + reader->python->layout.code.local_names, &names))
-        return PP_NO_LOCAL;
-    for (uint8_t i = 0; i < LOCALS_MAX && pp_tuple_item(reader, names, i, &item); i++)
-        if (pp_str_is(reader, item, name))
-            return i;
+    uint8_t number = 0;
+    for (unsigned i = 0; name && i < (layout->minor < 11 ? 3 : 1); i++) {
+        if (!pp_object_word(reader, code + tuples[i], &names))
+            break;
+        for (unsigned at = 0; number < LOCALS_MAX && pp_tuple_item(reader, names, at, &item); at++, number++)
+            if (pp_str_is(reader, item, name))
+                return number;
+    }
     return PP_NO_LOCAL;
 }
 

@@ -59,11 +59,11 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
 static bool read_work(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
 {
     const struct pp_slot *slot = reader->slot;
-    if (!reader->facts || !reader->facts->awaiters.partial_type)
+    if (!reader->facts)
         return true;
     for (uint32_t i = stack->frames; i-- > 0 && i + POOL_FRAMES >= stack->frames;) {
         struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
-        if (says.rule != PP_FRAME_WORK && says.rule != PP_FRAME_WORKER)
+        if (says.rule < PP_FRAME_WORK)
             continue;
         uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, says);
         return !task || pp_awaiters_put(reader, 0, task, known);

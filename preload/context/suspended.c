@@ -4,6 +4,7 @@
 #include "../capture/code_cache.h"
 #include "../capture/python_frames.h"
 #include "tasks.h"
+#include "values.h"
 
 /* Of frames: where a suspended frame's value stack ends. A pointer, or words from its base (3.10) or the first local on
  * (3.11 to 3.13). */
@@ -12,6 +13,7 @@
 #define STACK_BASE_3_10  64
 #define STACK_DEPTH_3_10 80
 
+#define WRAPPERS_MAX 2    /* awaitables around a generator: anext() with a default has two */
 #define STACK_MAX    1024 /* words */
 #define OUTER_FRAMES 24   /* that are kept of more than PP_MAX_AWAITING */
 
@@ -93,16 +95,43 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     return true;
 }
 
-bool pp_suspended_step(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *next)
+/* Returns the frame of what an awaitable of another type awaits on a coroutine's behalf, its first field; 0: none.
+ * async-signal-safe. */
+static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t awaited)
+{
+    static const char *const wrappers[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper"};
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t *known = &reader->slot->thread.learnt.no_wrapper, type, frame;
+    for (unsigned depth = 0; depth < WRAPPERS_MAX; depth++) {
+        if (!pp_object_type(objects, awaited, &type) || type == *known ||
+            !pp_object_word(objects, awaited + pp_object_header(objects), &awaited))
+            return 0;
+        for (unsigned i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+            if (pp_type_is_named(objects, type, wrappers[i]))
+                return pp_generator_frame(objects, awaited);
+        if (!pp_type_is_named(objects, type, "anext_awaitable")) {
+            *known = type; /* the types of wrappers are static: none comes to have this address */
+            return 0;
+        }
+        if ((frame = pp_coroutine_frame(objects, awaited)) != 0)
+            return frame;
+    }
+    return 0;
+}
+
+bool pp_suspended_step(const struct pp_context_reader *reader, uintptr_t frame, uintptr_t *next)
 {
     uintptr_t awaited;
-    if (!read_suspended(reader, frame, &awaited))
+    if (!read_suspended(&reader->objects, frame, &awaited))
         return false;
-    *next = awaited ? pp_coroutine_frame(reader, awaited) : 0;
+    *next = awaited ? pp_coroutine_frame(&reader->objects, awaited) : 0;
+    if (awaited && !*next)
+        *next = wrapped_frame(reader, awaited);
     return true;
 }
 
-/* Has it noticed when the frame comes to await something else. async-signal-safe. */
+/* Has it noticed when the frame comes to await something else, or the code's address to be another code's.
+ * async-signal-safe. */
 static void watch(const struct pp_object_reader *reader, uintptr_t address, const struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
@@ -110,6 +139,11 @@ static void watch(const struct pp_object_reader *reader, uintptr_t address, cons
     uintptr_t word;
     pp_object_word(reader, address + layout->frame.code, &word);
     pp_object_copy(reader, &half, address + layout->frame.instr, sizeof half);
+    pp_object_copy(reader, &half, frame->code + layout->code.first_line, sizeof half);
+    if (layout->unique_version) {
+        pp_object_copy(reader, &half, frame->code + layout->code.version, sizeof half);
+        return;
+    }
     pp_object_word(reader, frame->code + layout->code.qualname, &word);
     pp_object_word(reader, frame->code + layout->code.line_table, &word);
 }
@@ -139,13 +173,17 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
     uintptr_t address = pp_task_frame(reader, task), *addresses = slot->scratch->suspended, next;
     uint32_t count = 0, kept = 0;
     bool cut = false;
-    for (; address && count < PP_MAX_SUSPENDED && pp_suspended_step(objects, address, &next); address = next)
+    for (; address && count < PP_MAX_SUSPENDED && pp_suspended_step(reader, address, &next); address = next)
         addresses[count++] = address;
+    /* Where the innermost frames are not known the outermost ones are kept. */
+    uint32_t outer = address && count == PP_MAX_SUSPENDED ? PP_MAX_AWAITING - 1 : OUTER_FRAMES;
     for (uint32_t i = 0; i < count; i++) {
         struct pp_frame frame;
-        if (count > PP_MAX_AWAITING && i == OUTER_FRAMES) {
-            i = count - (PP_MAX_AWAITING - 1 - OUTER_FRAMES);
+        if (count > PP_MAX_AWAITING && i == outer) {
+            i = count - (PP_MAX_AWAITING - 1 - outer);
             cut = true;
+            if (i == count)
+                break;
         }
         if (!read_frame(objects, addresses[i], &frame))
             break;
@@ -154,8 +192,8 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
     if (!pp_code_resolve_more(objects->python, slot, awaiting, kept, objects->plain, resolved))
         return false;
     if (cut) {
-        memmove(&resolved[OUTER_FRAMES + 1], &resolved[OUTER_FRAMES], (kept++ - OUTER_FRAMES) * sizeof *resolved);
-        resolved[OUTER_FRAMES] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
+        memmove(&resolved[outer + 1], &resolved[outer], (kept++ - outer) * sizeof *resolved);
+        resolved[outer] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
     }
     context->frames = kept;
     context->frames_digest = slot->code_epoch + 1;

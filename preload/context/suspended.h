@@ -7,7 +7,7 @@
 
 /* Returns whether the frame, of a generator or coroutine, is suspended: what has ended has locals that are gone. *next:
  * the frame that it awaits; 0: it awaits no coroutine, or what is not known. async-signal-safe. */
-bool pp_suspended_step(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *next);
+bool pp_suspended_step(const struct pp_context_reader *reader, uintptr_t frame, uintptr_t *next);
 
 /* Reads the frames of a task that awaits another one into scratch->awaiting_resolved, and what the context says of
  * them. Of many the outermost and the innermost. Returns false if the ring has no room. async-signal-safe. */

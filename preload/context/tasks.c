@@ -77,15 +77,18 @@ uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task)
     return read_coroutine(reader, task, &coroutine) ? pp_coroutine_frame(&reader->objects, coroutine) : 0;
 }
 
-uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
+uintptr_t pp_generator_frame(const struct pp_object_reader *reader, uintptr_t generator)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t frame;
-    if (!is_python_coroutine(reader, coroutine))
-        return 0;
     if (!layout->generator.object)
-        return coroutine + layout->generator.frame;
-    return pp_object_word(reader, coroutine + layout->generator.object, &frame) ? frame : 0;
+        return generator + layout->generator.frame;
+    return pp_object_word(reader, generator + layout->generator.object, &frame) ? frame : 0;
+}
+
+uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
+{
+    return is_python_coroutine(reader, coroutine) ? pp_generator_frame(reader, coroutine) : 0;
 }
 
 /* Whether the task has ended: 3.14 keeps it as what awaits a gather() that it has not awaited. async-signal-safe. */

@@ -13,4 +13,8 @@ bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *module
  * others run. async-signal-safe. */
 uintptr_t pp_trio_parent(const struct pp_context_reader *reader, uintptr_t task);
 
+/* Returns the task that awaits what a thread does for it, by the cell of the thread's task_register; 0: none, or it has
+ * abandoned the thread. async-signal-safe. */
+uintptr_t pp_trio_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t cell);
+
 #endif

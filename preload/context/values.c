@@ -21,6 +21,24 @@
 #define MINOR_HASH 14 /* since which tuples keep their hash before the items */
 #define MINOR_TAGS 12 /* since which the size of an int has its sign in the lowest bits */
 
+bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
+{
+    char character;
+    for (;; address++, wanted++) {
+        if (!pp_object_copy(reader, &character, address, 1) || character != *wanted)
+            return false;
+        if (!character)
+            return true;
+    }
+}
+
+bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name)
+{
+    uintptr_t address;
+    return pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_NAME, &address) &&
+           pp_c_string_is(reader, address, name);
+}
+
 bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
 {
     uintptr_t type, flags;

@@ -27,6 +27,11 @@ struct pp_slot_attribute {
     uintptr_t offset;
 };
 
+/* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */
+bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted);
+/* Whether the type has this name, of a type that C code has made: with its module, if it has one. async-signal-safe. */
+bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name);
+
 /* Whether the object is of this class or a subclass. async-signal-safe. */
 bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class);
 

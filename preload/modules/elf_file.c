@@ -6,7 +6,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define MAX_TABLE    ((uint64_t)64 << 20)
 #define MAX_SECTIONS 65536
 #define MAX_SEGMENTS 64
 #define MAX_NOTES    4096
@@ -119,7 +118,7 @@ const Elf64_Shdr *pp_elf_table(const struct pp_elf_sections *sections, uint32_t 
     for (size_t i = 0; i < sections->count; i++) {
         const Elf64_Shdr *table = &sections->headers[i];
         if (table->sh_type != type || table->sh_entsize != sizeof(Elf64_Sym) || table->sh_link >= sections->count ||
-            table->sh_size > MAX_TABLE)
+            table->sh_size > PP_ELF_TABLE_MAX)
             continue;
         *strings = &sections->headers[table->sh_link];
         if ((*strings)->sh_type == SHT_STRTAB)
@@ -149,7 +148,7 @@ bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, cons
     if (!pp_elf_sections_read(source, &sections))
         return false;
     const Elf64_Shdr *strings, *table = pp_elf_table(&sections, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &strings);
-    if (table && strings->sh_size <= MAX_TABLE) {
+    if (table && strings->sh_size <= PP_ELF_TABLE_MAX) {
         Elf64_Sym *symbols = read_mapped(source, table->sh_size, table->sh_offset);
         char *text = read_mapped(source, strings->sh_size, strings->sh_offset);
         if (symbols && text)

@@ -42,6 +42,7 @@ struct pp_elf_sections {
 bool pp_elf_sections_read(const struct pp_elf_source *source, struct pp_elf_sections *sections);
 void pp_elf_sections_free(struct pp_elf_sections *sections);
 
+#define PP_ELF_TABLE_MAX ((uint64_t)64 << 20) /* bytes */
 /* Returns the first symbol table of this type that is not too large, NULL if there is none, and its strings. */
 const Elf64_Shdr *pp_elf_table(const struct pp_elf_sections *sections, uint32_t type, const Elf64_Shdr **strings);
 

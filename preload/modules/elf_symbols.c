@@ -11,10 +11,12 @@
 #define MAX_ALIASES     16
 #define PIECE           256 /* of a name */
 
-/* An item of the index: {value - base, is_unsized, number of the symbol}. */
-#define VALUE_SHIFT       32
-#define IS_UNSIZED        ((uint64_t)1 << 31)
-#define NUMBER_MASK       (IS_UNSIZED - 1)
+/* An item of the index: {value - base, bound of the size, number of the symbol}. */
+#define VALUE_SHIFT 32
+#define BOUND_SHIFT 22
+#define BOUND_BITS  5 /* of each of its two parts */
+#define NUMBER_MASK (((uint64_t)1 << BOUND_SHIFT) - 1)
+_Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) <= NUMBER_MASK, "numbers of symbols fit");
 #define CODE_TYPES        (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
 #define DIGIT_BITS        11 /* of the sort; 4 MB of code have two digits */
 #define DIGITS            (1u << DIGIT_BITS)
@@ -47,6 +49,20 @@ static bool sort_by_value(uint64_t *items, size_t count)
     if (!small)
         pp_unmap(other, size);
     return true;
+}
+
+/* Returns the size rounded up to five binary digits and their place; 0 for no size. Most functions that end below an
+ * address are passed over by it: to read a symbol takes a system call. */
+static uint64_t bound_of_size(uint64_t size)
+{
+    uint64_t most = size < UINT32_MAX ? size : UINT32_MAX;
+    unsigned place = most >> BOUND_BITS ? 64 - BOUND_BITS - (unsigned)__builtin_clzll(most) : 0;
+    uint64_t digits = (most + ((uint64_t)1 << place) - 1) >> place;
+    if (digits >> BOUND_BITS) {
+        digits /= 2;
+        place++;
+    }
+    return (uint64_t)place << BOUND_BITS | digits;
 }
 
 /* Functions, and labels without a type in executable sections. */
@@ -85,7 +101,7 @@ static void add_items(const struct pp_elf_sections *sections, const Elf64_Sym *s
         if (sections->relocatable && symbol->st_shndx < sections->count)
             value += sections->headers[symbol->st_shndx].sh_addr;
         if (value <= UINT32_MAX)
-            *item++ = value << VALUE_SHIFT | (symbol->st_size ? 0 : IS_UNSIZED) | (number + i);
+            *item++ = value << VALUE_SHIFT | bound_of_size(symbol->st_size) << BOUND_SHIFT | (number + i);
     }
     out->count = (size_t)(item - out->items);
 }
@@ -97,7 +113,7 @@ static void add_sections(const struct pp_elf_sections *sections, struct pp_elf_i
         const Elf64_Shdr *section = &sections->headers[i];
         uint64_t value = section->sh_addr - out->base;
         if (section->sh_flags & SHF_EXECINSTR && section->sh_size && value <= UINT32_MAX)
-            out->items[out->count++] = value << VALUE_SHIFT | IS_UNSIZED | STN_UNDEF;
+            out->items[out->count++] = value << VALUE_SHIFT | STN_UNDEF;
     }
 }
 
@@ -257,14 +273,16 @@ static size_t count_up_to(const struct pp_elf_index *index, uint64_t address)
     return low;
 }
 
-/* Returns the first index of the value before `end`. */
-static size_t run_before(const struct pp_elf_index *index, size_t end, bool *sized)
+/* Returns the first index of the value before `end`. *bound: none of its functions is larger; 0: none has a size. */
+static size_t run_before(const struct pp_elf_index *index, size_t end, uint64_t *bound)
 {
     size_t first = end;
-    *sized = false;
-    do
-        *sized |= !(index->items[--first] & IS_UNSIZED);
-    while (first && value_of(index, first - 1) == value_of(index, end - 1));
+    *bound = 0;
+    do {
+        uint64_t of = index->items[--first] >> BOUND_SHIFT & ((1u << 2 * BOUND_BITS) - 1);
+        uint64_t size = (of & ((1u << BOUND_BITS) - 1)) << (of >> BOUND_BITS);
+        *bound = size > *bound ? size : *bound;
+    } while (first && value_of(index, first - 1) == value_of(index, end - 1));
     return first;
 }
 
@@ -274,15 +292,15 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
     size_t after = count_up_to(index, address), nearest = after, place = after;
     uint64_t from = 0, to = after < index->count ? value_of(index, after) : UINT64_MAX;
     for (unsigned functions = 0, labels = 0; place && functions < MAX_STEPS_BACK && labels < MAX_LABELS_BACK;) {
-        bool sized;
-        place = run_before(index, place, &sized);
+        uint64_t bound;
+        place = run_before(index, place, &bound);
         if (nearest == after) {
             nearest = place;
             from = value_of(index, place);
         }
-        functions += sized;
-        labels += !sized;
-        if (!sized)
+        functions += bound != 0;
+        labels += !bound;
+        if (value_of(index, place) + bound <= from)
             continue;
         pp_elf_index_at(index, source, place, address - value_of(index, place), found);
         uint64_t end = found->value + found->size;

@@ -32,10 +32,11 @@ static bool is_go(const struct dl_phdr_info *object)
     return has_note(object) || pp_elf_symbol(object, "crosscall2");
 }
 
-static int check_object(struct dl_phdr_info *object, size_t size, void *found)
+static int check_object(struct dl_phdr_info *info, size_t size, void *found)
 {
-    (void)size;
-    *(bool *)found = is_go(object);
+    ElfW(Phdr) headers[PP_MAX_HEADERS];
+    struct dl_phdr_info object = pp_loader_copy(info, size, headers);
+    *(bool *)found = is_go(&object);
     return *(bool *)found;
 }
 

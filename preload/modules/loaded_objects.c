@@ -60,7 +60,7 @@ static bool copy_object(struct pp_loaded_objects *out, const struct dl_phdr_info
         return false;
     memcpy(copy, name, length);
     copy[length] = '\0';
-    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count++ == 0};
+    *object = (struct pp_loaded_object){.bias = info->dlpi_addr, .first = out->count == 1};
     object->name = (uint32_t)(copy - (char *)out->names.items);
     object->tls_module = info->dlpi_tls_modid;
     for (unsigned i = 0; i < info->dlpi_phnum; i++)
@@ -91,8 +91,15 @@ static int read_counts(struct dl_phdr_info *info, size_t size, void *arg)
 static int collect(struct dl_phdr_info *info, size_t size, void *arg)
 {
     struct pp_loaded_objects *out = arg;
+    ElfW(Phdr) headers[PP_MAX_HEADERS];
     read_counts(info, size, out);
-    out->known = out->known && copy_object(out, info);
+    out->count++;
+    if (out->known && out->before && out->before->subs == out->subs && out->before->has(info)) {
+        out->known_count++;
+        return 0;
+    }
+    struct dl_phdr_info object = pp_loader_copy(info, size, headers);
+    out->known = out->known && copy_object(out, &object);
     return !out->known;
 }
 
@@ -119,21 +126,22 @@ static void visit_objects(int (*callback)(struct dl_phdr_info *, size_t, void *)
         leave();
 }
 
-static struct pp_loaded_objects count_changes(void)
+static bool read_others(const struct pp_known_objects *before, struct pp_loaded_objects *out)
 {
-    struct pp_loaded_objects counts = {.known = false};
-    visit_objects(read_counts, &counts);
-    return counts;
+    *out = (struct pp_loaded_objects){.before = before};
+    visit_objects(collect, out);
+    /* glibc up to 2.36 counts what other namespaces load as less unloaded: each that was known has to be there */
+    if (out->known && (!out->known_count || out->known_count == before->count))
+        return true;
+    pp_loaded_objects_free(out);
+    return false;
 }
 
-bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out)
+bool pp_loaded_objects_read(const struct pp_known_objects *before, struct pp_loaded_objects *out)
 {
-    *out = (struct pp_loaded_objects){0};
-    struct pp_loaded_objects now = count_changes();
-    if (!now.known || (now.adds == adds && now.subs == subs))
+    struct pp_loaded_objects now = {.known = false};
+    visit_objects(read_counts, &now);
+    if (!now.known || (now.adds == before->adds && now.subs == before->subs))
         return false;
-    visit_objects(collect, out);
-    if (!out->known)
-        pp_loaded_objects_free(out);
-    return out->known;
+    return read_others(before->count ? before : NULL, out) || read_others(NULL, out);
 }

@@ -34,18 +34,27 @@ struct pp_loaded_object {
 struct pp_loaded_objects {
     struct pp_vector objects; /* struct pp_loaded_object */
     struct pp_vector names;
-    size_t count;
-    bool known; /* adds and subs are, and all objects are here */
+    size_t count;       /* of all, in the loader's list */
+    size_t known_count; /* of these, which are not among `objects`, are known */
+    bool known;         /* adds and subs are, and all others are here */
     unsigned long long adds, subs;
+    const struct pp_known_objects *before;
+};
+
+/* What was read before: when nothing was unloaded since, and each of these is still there, they are not read again. */
+struct pp_known_objects {
+    unsigned long long adds, subs;
+    size_t count;
+    bool (*has)(const struct dl_phdr_info *info); /* whether the object is one of them, by its place and name */
 };
 
 /* Sets what is called around every step inside the loader, so that no fork happens there. Once, before the first
  * read. */
 void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 
-/* Copies all objects if adds and subs have changed. False: they have not, or they are unknown (no dl_iterate_phdr here,
- * no memory). */
-bool pp_loaded_objects_read(unsigned long long adds, unsigned long long subs, struct pp_loaded_objects *out);
+/* Copies the objects that are not known if adds and subs have changed, or all. False: they have not, or they are
+ * unknown (no dl_iterate_phdr here, no memory). */
+bool pp_loaded_objects_read(const struct pp_known_objects *before, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 
 #endif

@@ -7,7 +7,7 @@
 #include <string.h>
 
 static struct pp_module_list *_Atomic list;
-static unsigned long long known_adds, known_subs; /* of the list */
+static struct pp_known_objects known; /* the list; no adds: it is read again */
 
 static struct pp_module *known_module(const struct pp_module_list *old, const struct pp_loaded_object *object,
                                       const char *name, bool nothing_unloaded)
@@ -16,6 +16,23 @@ static struct pp_module *known_module(const struct pp_module_list *old, const st
         if (old->modules[i]->start == object->text.start)
             return pp_module_matches(old->modules[i], object, name, nothing_unloaded) ? old->modules[i] : NULL;
     return NULL;
+}
+
+/* Whether the list has the object. It is among the modules whose code begins behind its first byte the first. */
+static bool is_known(const struct dl_phdr_info *info)
+{
+    const struct pp_module_list *modules = atomic_load(&list);
+    size_t low = 0, high = modules->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (modules->modules[middle]->start < info->dlpi_addr)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    const struct pp_module *module = low < modules->count ? modules->modules[low] : NULL;
+    return module && module->bias == info->dlpi_addr && module->tls_module == info->dlpi_tls_modid &&
+           strcmp(module->private->loader_name, info->dlpi_name ? info->dlpi_name : "") == 0;
 }
 
 static void insert(struct pp_module_list *into, struct pp_module *module)
@@ -49,14 +66,18 @@ static void drop_missing(struct pp_module_list *old, const struct pp_module_list
 
 static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old)
 {
-    bool nothing_unloaded = objects->subs == known_subs;
+    bool nothing_unloaded = objects->subs == known.subs;
     size_t mapped = sizeof(struct pp_module_list) + objects->count * sizeof(struct pp_module *);
     struct pp_module_list *fresh = pp_map(mapped);
     if (!fresh)
         return NULL;
     fresh->mapped = mapped;
+    if (objects->known_count) {
+        memcpy(fresh->modules, old->modules, old->count * sizeof *old->modules);
+        fresh->count = old->count;
+    }
     const struct pp_loaded_object *object = objects->objects.items;
-    for (size_t i = 0; i < objects->count; i++, object++) {
+    for (size_t i = objects->known_count; i < objects->count; i++, object++) {
         const char *name = (const char *)objects->names.items + object->name;
         if (object->text.start == object->text.end)
             continue;
@@ -76,8 +97,7 @@ static bool replace_list(const struct pp_loaded_objects *objects)
         return false;
     pp_modules_forget_draft();
     atomic_store(&list, fresh);
-    known_adds = objects->adds;
-    known_subs = objects->subs;
+    known = (struct pp_known_objects){objects->adds, objects->subs, fresh->count, is_known};
     /* Without memory for a new table the old one still names what is gone: nothing is freed until the next refresh. */
     struct pp_module_table *table = pp_module_table_make(fresh, true);
     if (!table)
@@ -91,7 +111,7 @@ static bool replace_list(const struct pp_loaded_objects *objects)
 bool pp_modules_refresh(void)
 {
     struct pp_loaded_objects objects;
-    if (!pp_loaded_objects_read(known_adds, known_subs, &objects))
+    if (!pp_loaded_objects_read(&known, &objects))
         return false;
     bool changed = replace_list(&objects);
     pp_loaded_objects_free(&objects);
@@ -152,7 +172,7 @@ void pp_modules_after_fork(void)
     /* The list is replaced by a single store, so the child can continue with it. A list that was replaced before its
      * counts were stored is read again. */
     const struct pp_module_list *modules = atomic_load(&list);
-    known_adds = known_subs = 0;
+    known = (struct pp_known_objects){0};
     pp_modules_forget_files();
     for (size_t i = 0; modules && i < modules->count; i++)
         forget_unfinished(modules->modules[i]->private);

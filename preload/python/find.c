@@ -111,22 +111,26 @@ static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(v
     return object->dlpi_phnum && is_initialized && is_initialized();
 }
 
-static int search_object(struct dl_phdr_info *object, size_t size, void *argument)
+static int search_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
     struct pp_python *python = search->python;
-    (void)size;
+    ElfW(Phdr) headers[PP_MAX_HEADERS];
     if (!search->begun) {
         search->begun = true;
-        search->again = last.final && last.loads == object->dlpi_adds && last.unloads == object->dlpi_subs;
+        search->again = last.final && last.loads == info->dlpi_adds && last.unloads == info->dlpi_subs;
         if (search->again && !last.passed_over)
             return 1;
         if (!search->again)
-            last = (struct last){.final = true, .loads = object->dlpi_adds, .unloads = object->dlpi_subs};
+            last = (struct last){.final = true, .loads = info->dlpi_adds, .unloads = info->dlpi_subs};
     }
-    if (search->again && (object->dlpi_addr != last.base || !is_in_use(object, last.is_initialized)))
+    if (search->again && info->dlpi_addr != last.base)
         return 0;
-    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion"), runtime = pp_elf_symbol(object, "_PyRuntime");
+    struct dl_phdr_info copy = pp_loader_copy(info, size, headers), *object = &copy;
+    if (search->again && !is_in_use(object, last.is_initialized))
+        return 0;
+    uintptr_t get_version = pp_elf_symbol(object, "Py_GetVersion");
+    uintptr_t runtime = get_version ? pp_elf_symbol(object, "_PyRuntime") : 0;
     if (!get_version || !runtime || was_seen(runtime))
         return 0;
     /* resolved as by the object itself: a library that another copy of it preempts is no interpreter */

@@ -241,10 +241,12 @@ around_others() {
     with_a_python around_others
 }
 
+# gathered LIBRARY PACKAGE...
 gathered() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with starlette) || fail "$venv"
-    profiled "$venv/bin/python" "$WORKLOADS/gathered.py" >truth.json
+    local library=$1 venv
+    shift
+    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/gathered.py" "$library" >truth.json
     "$PYPROF" report --json --by endpoint >by.json
     ${READ%% *} -c '
 import json
@@ -256,8 +258,20 @@ for name, seconds in truth.items():
     assert abs(row["cpu_ns"] / 1e9 - seconds) < 5 * sigma + 0.03, (name, seconds, row)'
 }
 
+gathered_by_asyncio() {
+    gathered asyncio starlette
+}
+
 @test "what tasks do that an endpoint gathers is the endpoint's" {
-    with_a_python gathered
+    with_a_python gathered_by_asyncio
+}
+
+gathered_by_trio() {
+    gathered trio starlette trio
+}
+
+@test "on trio, what the tasks of an endpoint's nursery and its threads do is the endpoint's" {
+    with_a_python gathered_by_trio
 }
 
 native_labels() {

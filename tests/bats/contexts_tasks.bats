@@ -13,7 +13,7 @@ for line in open("stacks.txt"):
     ran = [match[1] for frame in frames if (match := re.match(r"in_(\w+) \(", frame))]
     if not ran:
         continue
-    wanted = {"no_loop": "(none)", "in_executor": "executes"}.get(ran[-1], ran[-1])
+    wanted = {"no_loop": "(none)", "abandoned": "(none)", "in_executor": "executes"}.get(ran[-1], ran[-1])
     frames[0] = frames[0].replace("__main__.", "")  # the names that trio gives
     if frames[0] == wanted:
         right[ran[-1]] += int(count)
@@ -129,6 +129,88 @@ assert 0.65e9 < report["shown_ns"] < 0.95e9, report["shown_ns"]'
 
 @test "what awaits a task, or work in a thread, is in the stack with its coroutines and their lines" {
     with_each_python which_await
+}
+
+wrapped_awaits() {
+    cat >wrapped.py <<'EOF'
+import asyncio, contextlib, sys, time
+
+async def leaf():
+    end = time.process_time() + 0.1
+    while time.process_time() < end:
+        pass
+
+async def generates():
+    await asyncio.ensure_future(leaf())
+    yield
+
+async def in_asend():
+    async for _ in generates():
+        pass
+
+async def in_anext():
+    await anext(generates(), None)
+
+@contextlib.asynccontextmanager
+async def manages():
+    yield
+    await asyncio.ensure_future(leaf())
+
+async def in_exit():
+    async with manages():
+        pass
+
+@contextlib.asynccontextmanager
+async def cleans_up():
+    try:
+        yield
+    finally:
+        await asyncio.ensure_future(leaf())
+
+async def in_athrow():
+    try:
+        async with cleans_up():
+            raise ValueError
+    except ValueError:
+        pass
+
+async def waits():
+    await asyncio.ensure_future(leaf())
+
+class Awaitable:
+    def __await__(self):
+        return waits().__await__()
+
+async def in_awaitable():
+    await Awaitable()
+
+async def recurses(depth):
+    await (recurses(depth - 1) if depth else waits())
+
+async def main():
+    time.sleep(1.5)  # what was imported is found within a second
+    for way in [in_asend, in_exit, in_athrow, in_awaitable] + [in_anext] * (sys.version_info >= (3, 10)):
+        await way()
+    await recurses(200)
+
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(main())
+EOF
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" -W ignore wrapped.py
+    "$PYPROF" export --format collapsed --lines --native=none --unit samples >stacks.txt
+    local pair
+    for pair in 'in_asend (wrapped.py:13);generates (wrapped.py:9)' \
+        'in_exit (wrapped.py:2[56]);[^;]*__aexit__ ([^;]*);manages (wrapped.py:22)' \
+        'in_athrow (wrapped.py:3[78]);[^;]*__aexit__ ([^;]*);cleans_up (wrapped.py:33)' \
+        'in_awaitable (wrapped.py:50);waits (wrapped.py:43)' 'in_anext (wrapped.py:17);generates (wrapped.py:9)'; do
+        case $VERSION$pair in 3.[89]*anext*) continue ;; esac
+        grep -q ";$pair;\[task leaf\];" stacks.txt || fail "$pair: $(cut -c1-300 stacks.txt)"
+    done
+    # more than are followed: its outermost frames, and a mark where the others were
+    grep -q ';main ([^;]*)\(;recurses (wrapped.py:53)\)\{46\};\[python stack truncated: too deep\];\[task leaf\];' stacks.txt
+}
+
+@test "what awaits a task by an asynchronous generator, or an object's own __await__, is in the stack" {
+    with_each_python wrapped_awaits
 }
 
 yields_plainly() {
@@ -318,6 +400,13 @@ trio_tasks() {
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
     grep -q '\[task __main__.main\];main (.*;\[task opens_nursery\];opens_nursery (.*;\[task in_nursery\];' stacks.txt
+    # what a thread does is the task's that awaits it, and no task's any more when that has abandoned it
+    for function in spin hash_without_gil; do
+        grep -q "\[task __main__.main\];main (.*;\[task executes\];executes ([^[]*);\[awaited\];.*;in_in_executor (.*;$function (" stacks.txt ||
+            fail "$function: $(grep -F in_in_executor stacks.txt)"
+    done
+    grep -qF ';in_abandoned (' stacks.txt
+    ! grep -F ';in_abandoned (' stacks.txt | grep -F '[task' || fail "a task that has abandoned its thread"
     grep -qF '[creator];[task of_asyncio];' stacks.txt # not the task of trio that runs its loop
     grep -qF '__main__.guest;[loop];[task __main__.guest];' stacks.txt
     info | ${READ%% *} -c '

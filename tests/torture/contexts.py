@@ -64,7 +64,7 @@ async def renamed(awaiters):
 
 async def waiting(way, above):
     """Awaits a task in one way or another."""
-    awaiters = (number(AWAITER, way + WAITING[way == "await"]),
+    awaiters = (number(AWAITER, way + WAITING + BELOW.get(way, "")),
                 *(number(AWAITER + 1 + i, "main > main") for i in range(above)))
     task = asyncio.ensure_future(worker(number(TASK, "awaited"), awaiters))
     task.set_name("awaited")
@@ -75,13 +75,31 @@ async def await_plainly(task):
     await task
 
 
-WAITING = " > waiting", " > waiting > await_plainly"
+async def await_completed(task):
+    for first in asyncio.as_completed([task, asyncio.sleep(0)]):
+        await first
+
+
+async def generate(task):
+    await task
+    yield
+
+
+async def await_generator(task):
+    async for _ in generate(task):
+        pass
+
+
+WAITING = " > waiting"
+BELOW = {"await": " > await_plainly", "as_completed": " > await_completed", "generator": " > await_generator > generate"}
 WAYS = {
     "await": await_plainly,
     "gather": lambda task: asyncio.gather(task, asyncio.sleep(0)),
     "wait": lambda task: asyncio.wait({task}),
     "wait_for": lambda task: asyncio.wait_for(task, 60),
     "shield": asyncio.shield,
+    "as_completed": await_completed,
+    "generator": await_generator,
 }
 
 
@@ -138,7 +156,7 @@ def prepare_asyncio():
     for kind in (AWAITER, AWAITER + 1, AWAITER + 2):
         number(kind, "main > main")
         for way in WAYS:
-            number(kind, way + WAITING[way == "await"])
+            number(kind, way + WAITING + BELOW.get(way, ""))
 
 
 def run_asyncio(count, loops=[]):

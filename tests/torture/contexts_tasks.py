@@ -4,7 +4,7 @@ import asyncio
 import sys
 
 stepped = sys.modules["__main__"]
-TASK, AWAITER = stepped.TASK, stepped.AWAITER
+TASK, AWAITER, ENDPOINT = stepped.TASK, stepped.AWAITER, stepped.ENDPOINT
 
 
 def by_frames():
@@ -33,7 +33,15 @@ def prepare_uvloop():
 
 
 def prepare_trio():
+    import trio._threads
+    from contexts_endpoints import MODELS
+
     by_frames()
+    stepped.library.contexts_by_frames(ENDPOINT)
+    stepped.number(ENDPOINT, "/items/{n}")
+    exec(compile(MODELS["starlette/routing.py"], "/packages/starlette/routing.py", "exec"), routing)
+    trio._threads.start_thread_soon = lambda function, deliver, name: handed.append((function, deliver))
+    stepped.number(AWAITER, "contexts_tasks.main > main > in_thread")
     for kind in TASK, AWAITER, AWAITER + 1:
         for name in ("child", "parent", "of asyncio", "of_asyncio", "contexts_tasks.main", "contexts_tasks.default_name",
                      "<init>", "<TrioToken.run_sync_soon task>"):
@@ -68,6 +76,47 @@ async def of_asyncio():
     await asyncio.sleep(0)
 
 
+async def in_thread(endpoint):
+    """What a thread does for a task, done by this one while the task waits for it."""
+    import trio
+
+    def work():
+        computes_for(marks.pop())
+
+    async def serve(scope):
+        stepped.begin()
+        computes_for(endpoint)
+        stepped.end()
+        await trio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    for marks in [endpoint], [stepped.NONE]:
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(routing["Route"]("/items/{n}", serve).handle, {}, None, None, name="child")
+            while not handed:
+                await trio.lowlevel.checkpoint()
+            function, deliver = handed.pop()
+            if marks == [stepped.NONE]:
+                nursery.cancel_scope.cancel()
+                with trio.CancelScope(shield=True):
+                    await trio.lowlevel.checkpoint()
+            stepped.begin()
+            result = outcome_of(function)
+            stepped.end()
+            deliver(result)
+
+
+def computes_for(endpoint):
+    stepped.MARKS[ENDPOINT] = endpoint
+    stepped.compute(3)
+    stepped.MARKS[ENDPOINT] = 0
+
+
+def outcome_of(function):
+    import outcome
+
+    return outcome.capture(function)
+
+
 async def main(count):
     import trio
 
@@ -76,7 +125,10 @@ async def main(count):
     if count % 2:
         stepped.begin()  # what trio does to start a task takes 100,000 instructions
     await stepped.step(stepped.number(TASK, "contexts_tasks.main"), ())
-    if count % 3 == 0:
+    if count % 4 == 1:
+        stepped.end()
+        await in_thread(stepped.number(ENDPOINT, "/items/{n}"))
+    elif count % 3 == 0:
         async with trio.open_nursery() as nursery:
             nursery.start_soon(parent, mine, me, name="parent")
             nursery.start_soon(default_name, me)
@@ -91,7 +143,7 @@ async def main(count):
     stepped.end()
 
 
-loops = []
+loops, handed, routing = [], [], {}
 
 
 def run_trio(count):

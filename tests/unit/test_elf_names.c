@@ -27,12 +27,13 @@ struct search {
     int result;
 };
 
-static int cut_off(struct dl_phdr_info *object, size_t size, void *argument)
+static int cut_off(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
+    ElfW(Phdr) headers[PP_MAX_HEADERS];
+    struct dl_phdr_info copy = pp_loader_copy(info, size, headers), *object = &copy;
     static const char *const names[] = {FUNCTION};
     uintptr_t found;
-    (void)size;
     if (!pp_elf_segment(object, search->function, 1, PF_X))
         return 0;
     search->result = NOT_FOUND;

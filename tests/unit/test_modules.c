@@ -18,12 +18,13 @@
 
 #include <cmocka.h>
 
-#define LIBRARY    "libz.so.1"
-#define FUNCTION   "crc32"
-#define MAX_FILE   (4u << 20)
-#define TRIES      100
-#define CYCLES     300
-#define MAX_GROWTH (64u << 10) /* bytes of rows, rules and a table */
+#define LIBRARY     "libz.so.1"
+#define FUNCTION    "crc32"
+#define MAX_FILE    (4u << 20)
+#define TRIES       100
+#define CYCLES      300
+#define MOST_COPIES 16
+#define MAX_GROWTH  (64u << 10) /* bytes of rows, rules and a table */
 
 static unsigned came_and_went;
 
@@ -313,6 +314,77 @@ static uintptr_t met_and_loaded_again(const char *path, void **handle)
     return 0;
 }
 
+static int read_unloaded(struct dl_phdr_info *object, size_t size, void *argument)
+{
+    (void)size;
+    *(unsigned long long *)argument = object->dlpi_subs;
+    return 1;
+}
+
+static unsigned long long unloaded_now(void)
+{
+    unsigned long long unloaded = 0;
+    dl_iterate_phdr(read_unloaded, &unloaded);
+    return unloaded;
+}
+
+struct copies {
+    unsigned count;
+    void *handles[MOST_COPIES];
+    char paths[MOST_COPIES][64];
+};
+
+/* Returns where the last one's function is. */
+static uintptr_t load_copies(const char *name, struct copies *copies)
+{
+    uintptr_t function = 0;
+    for (unsigned i = 0; i < copies->count; i++) {
+        snprintf(copies->paths[i], sizeof copies->paths[i], "%s/%s%u.so", directory, name, i);
+        make_library(copies->paths[i], 0);
+        function = load(copies->paths[i], &copies->handles[i]);
+    }
+    return function;
+}
+
+static void unload_copies(struct copies *copies)
+{
+    for (unsigned i = 0; i < copies->count; i++) {
+        assert_int_equal(dlclose(copies->handles[i]), 0);
+        assert_int_equal(unlink(copies->paths[i]), 0);
+    }
+}
+
+/* What is loaded into another namespace lowers the number of unloaded objects, in glibc up to 2.36: as many are
+ * unloaded here as make up for that. */
+static void unloaded_beside_another_namespace(void **state)
+{
+    (void)state;
+    void *elsewhere = dlmopen(LM_ID_NEWLM, LIBRARY, RTLD_NOW);
+    assert_non_null(elsewhere);
+    unsigned long long with = unloaded_now(), objects = 1;
+    assert_int_equal(dlclose(elsewhere), 0);
+    unsigned long long closed = unloaded_now() - with;
+    while (objects * objects < closed)
+        objects++;
+    unsigned lowered = (unsigned)(closed - objects);
+    if (lowered == 0 || lowered > MOST_COPIES)
+        skip();
+    struct copies some = {.count = lowered}, others = {.count = lowered};
+    uintptr_t address = load_copies("some", &some);
+    assert_true(pp_modules_refresh());
+    has_rows(address);
+    unsigned long long before = unloaded_now();
+    uintptr_t other = load_copies("other", &others);
+    unload_copies(&some);
+    elsewhere = dlmopen(LM_ID_NEWLM, LIBRARY, RTLD_NOW);
+    assert_int_equal(unloaded_now(), before);
+    assert_true(pp_modules_refresh());
+    assert_null(pp_module_find(address));
+    has_rows(other);
+    assert_int_equal(dlclose(elsewhere), 0);
+    unload_copies(&others);
+}
+
 /* By its build-id a module is known to be what it was; without that anything may be there now. */
 static void unloaded_and_loaded_again(void **state)
 {
@@ -501,6 +573,7 @@ int main(void)
         MODULES_TEST(a_generation_keeps_its_rules),
         MODULES_TEST(a_module_without_unwind_information),
         MODULES_TEST(unloaded_while_met),
+        MODULES_TEST(unloaded_beside_another_namespace),
         MODULES_TEST(unloaded_and_loaded_again),
         MODULES_TEST(unwind_information_of_a_file),
         MODULES_TEST(old_tables_stay_until_they_are_reclaimed),

@@ -233,6 +233,33 @@ static void test_against_the_table(void **state)
     close(source.fd);
 }
 
+/* Functions whose last byte has a label: of sizes that five binary digits hold, and of sizes just above. */
+#define SIZES(X) X(31) X(32) X(33) X(64) X(65) X(992) X(993) X(1024) X(1025) X(131071) X(131073)
+#define WITH_LABEL(size)                                                                                               \
+    "outer_" #size ": .skip " #size " - 1, 0x90\ninner_" #size ": nop\n"                                               \
+    ".type outer_" #size ", @function\n.size outer_" #size ", " #size "\n"
+__asm__(".text\n" SIZES(WITH_LABEL));
+#define DECLARE(size) extern char outer_##size[];
+SIZES(DECLARE)
+
+static void test_labels_at_ends(void **state)
+{
+    (void)state;
+    static const struct {
+        char *at;
+        size_t size;
+        const char *name;
+    } functions[] = {
+#define ROW(size) {outer_##size, size, "outer_" #size},
+        SIZES(ROW)};
+    for (size_t i = 0; i < sizeof functions / sizeof *functions; i++) {
+        uintptr_t at = (uintptr_t)functions[i].at, start = 0;
+        assert_string_equal(pp_module_symbol(module_of((void *)at), at + functions[i].size - 1, &start),
+                            functions[i].name);
+        assert_int_equal(start, at);
+    }
+}
+
 /* The file that a library was loaded from is replaced by another one: its names are those of somebody else. */
 static void test_replaced_file(void **state)
 {
@@ -306,15 +333,11 @@ static void test_damaged_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_functions),
-        cmocka_unit_test(test_libc_functions),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_vdso),
-        cmocka_unit_test(test_changing_file),
-        cmocka_unit_test(test_against_the_table),
-        cmocka_unit_test(test_unlinked_object),
-        cmocka_unit_test(test_replaced_file),
-        cmocka_unit_test(test_damaged_file),
+        cmocka_unit_test(test_own_functions),  cmocka_unit_test(test_libc_functions),
+        cmocka_unit_test(test_rest),           cmocka_unit_test(test_vdso),
+        cmocka_unit_test(test_changing_file),  cmocka_unit_test(test_against_the_table),
+        cmocka_unit_test(test_labels_at_ends), cmocka_unit_test(test_unlinked_object),
+        cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_damaged_file),
     };
     (void)a_static_function(1);
     return cmocka_run_group_tests(tests, NULL, NULL);

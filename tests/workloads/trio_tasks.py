@@ -79,6 +79,30 @@ async def runs_asyncio(seconds):
         await trio.sleep(0)
 
 
+async def executes(seconds):
+    """What a thread does for the task."""
+    function = computes("in_executor", lambda seconds: (spin(seconds / 2), hash_without_gil(seconds / 2)))
+    for _ in range(4):
+        await trio.to_thread.run_sync(function, seconds / 4)
+
+
+async def abandons(seconds):
+    """Ends before what a thread does for it, which is no task's from then on."""
+    def goes_on():
+        while not ended.is_set():
+            time.sleep(0.001)
+        computes("abandoned")(seconds)
+
+    with trio.move_on_after(0.1):
+        await trio.to_thread.run_sync(goes_on, abandon_on_cancel=True)
+    ended.set()
+    while "abandoned" not in used:
+        await trio.sleep(0.01)
+
+
+ended = threading.Event()
+
+
 def no_loop():
     """Beside the loops: a thread without one has no task."""
     computes("no_loop")(SECONDS)
@@ -110,7 +134,7 @@ async def host():
 
 async def main():
     async with trio.open_nursery() as nursery:
-        for kind in opens_nursery, without_gil, times_out, runs_asyncio:
+        for kind in opens_nursery, without_gil, times_out, runs_asyncio, executes, abandons:
             nursery.start_soon(kind, SECONDS, name=kind.__name__)
         nursery.start_soon(own_name, SECONDS)
 

@@ -1,5 +1,5 @@
 """true_contexts.py STACKS...: collapsed stacks in samples, each by what its samples belong to. What runs in a function in_NAME
-belongs to NAME, always; in_none and in_no_loop belong to nothing. Prints what is right, what is wrong, and what
+belongs to NAME, always; in_none, in_no_loop and in_abandoned belong to nothing. Prints what is right, what is wrong, and what
 has nothing, by the way it ran; fails for what is wrong, and for what has nothing though it runs in the thread that it is of."""
 import collections
 import re
@@ -16,7 +16,7 @@ for path in sys.argv[1:]:
         ran = [match[1] for match in (re.match(r"in_(\w+) \(", frame) for frame in frames) if match]
         if not ran:
             continue
-        wanted = "(none)" if ran[-1] in ("none", "no_loop") else ELSEWHERE.get(ran[-1], ran[-1])
+        wanted = "(none)" if ran[-1] in ("none", "no_loop", "abandoned") else ELSEWHERE.get(ran[-1], ran[-1])
         value = re.sub(r"^__main__\.| \(spawned at .*", "", value)
         if value == wanted:
             verdict = "right"
