@@ -3,43 +3,53 @@
 
 #include <string.h>
 
-#define FIELDS 6u /* of a sample's record */
-/* A record is decoded quickly only if its length and 8 bytes at each field can be read. */
-#define WINDOW (1 + FIELDS * sizeof(uint64_t))
+/* Records are decoded quickly as long as the length of the next one and QUICK bytes of each field can be read. */
+#define FIELDS 6u
+#define QUICK  8u
+#define WINDOW (1 + FIELDS * QUICK)
 
-/* Decodes a varint of at most 8 bytes and returns its length, 0 if it is longer. 8 bytes can be read at `at`. */
-static inline size_t quick_varint(const uint8_t *at, uint64_t *value)
+/* Decodes a varint and returns where it ends. Of one that is longer than QUICK bytes it takes as many: *value does not
+ * fit in these then. */
+static inline const uint8_t *quick_varint(const uint8_t *at, uint64_t *value)
 {
-    uint64_t word;
     *value = at[0];
-    if (at[0] < 0x80) /* most are short */
-        return 1;
-    memcpy(&word, at, sizeof word);
-    uint64_t ends = ~word & 0x8080808080808080u;
-    word &= ends ^ (ends - 1); /* up to its last byte */
-    word = (word & 0x007f007f007f007fu) | (word & 0x7f007f007f007f00u) >> 1;
-    word = (word & 0x00003fff00003fffu) | (word & 0x3fff00003fff0000u) >> 2;
-    *value = (word & 0x000000000fffffffu) | (word & 0x0fffffff00000000u) >> 4;
-    return ends ? (size_t)__builtin_ctzll(ends) / 8 + 1 : 0;
+#pragma GCC unroll 8
+    for (unsigned i = 1; i < QUICK; i++) {
+        if (at[i - 1] < 0x80)
+            return at + i;
+        *value += ((uint64_t)at[i] - 1) << 7 * i; /* without the highest bit of the byte before it */
+    }
+    return at + QUICK;
 }
 
-/* Does what take_sample does, for nearly all records. Returns the length of the record with its own length before it; 0
- * if take_sample has to decide. */
-static inline size_t take_quickly(const uint8_t *record, const uint8_t *end, struct pt_log_sample *sample)
+/* Takes up to `room` samples as take_sample does, up to a record that only take_sample can decide on. */
+static uint32_t take_quickly(struct pt_cursor *payload, struct pt_log_sample *items, uint32_t room)
 {
-    uint64_t fields[FIELDS];
-    if ((size_t)(end - record) < WINDOW || *record >= 0x80)
-        return 0;
-    size_t length = (size_t)*record + 1, at = 1, step;
-#pragma GCC unroll 6
-    for (unsigned i = 0; i < FIELDS; i++, at += step)
-        if (!(step = quick_varint(record + at, &fields[i])))
-            return 0;
-    if (at > length || length > (size_t)(end - record) || (fields[0] | fields[1] | fields[2] | fields[3]) >= UINT32_MAX)
-        return 0;
-    *sample = (struct pt_log_sample){(uint32_t)fields[0], (uint32_t)fields[1], (uint32_t)fields[2],
-                                     (uint32_t)fields[3], fields[4],           fields[5]};
-    return length;
+    const uint8_t *at = payload->at, *end = payload->end;
+    uint32_t taken = 0;
+    size_t length;
+    for (; taken < room && (size_t)(end - at) >= WINDOW; at += length) {
+        length = 1 + (size_t)*at;
+        uint64_t thread, node, labels, state, count, cpu_ns;
+        const uint8_t *field = quick_varint(at + 1, &thread);
+        field = quick_varint(field, &node);
+        if ((field[0] | field[1] | field[2]) < 0x80) { /* as in most */
+            labels = field[0], state = field[1], count = field[2];
+            field += 3;
+        } else {
+            field = quick_varint(field, &labels);
+            field = quick_varint(field, &state);
+            field = quick_varint(field, &count);
+        }
+        field = quick_varint(field, &cpu_ns);
+        if (*at >= 0x80 || length > (size_t)(end - at) || field > at + length ||
+            (thread | node | labels | state) >= UINT32_MAX || (count | cpu_ns) >> 7 * QUICK)
+            break;
+        items[taken++] =
+            (struct pt_log_sample){(uint32_t)thread, (uint32_t)node, (uint32_t)labels, (uint32_t)state, count, cpu_ns};
+    }
+    payload->at = at;
+    return taken;
 }
 
 static bool take_sample(struct pt_cursor *record, struct pt_log_sample *sample)
@@ -83,25 +93,21 @@ void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *paylo
     samples.start_unix_ns = pt_take_varint(payload);
     samples.wall_ns = pt_take_varint(payload);
     while (pt_left(payload)) {
-        size_t length = take_quickly(payload->at, payload->end, &items[count]);
-        payload->at += length;
-        if (!length) {
+        count += take_quickly(payload, items + count, PT_SAMPLES_TOGETHER - count);
+        if (count < PT_SAMPLES_TOGETHER && pt_left(payload)) {
             struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
-            if (!take_sample(&record, &items[count])) {
+            if (take_sample(&record, &items[count]))
+                count++;
+            else
                 segment->losses.damaged_records++;
-                continue;
-            }
         }
-        if (++count < PT_SAMPLES_TOGETHER)
+        if (count < PT_SAMPLES_TOGETHER && pt_left(payload))
             continue;
         samples.count = count;
-        if (wanted)
+        if (wanted && count)
             sink->samples(sink->context, segment, &samples);
         count = 0;
     }
-    samples.count = count;
-    if (wanted && count)
-        sink->samples(sink->context, segment, &samples);
 }
 
 static bool take_bytes(struct pt_cursor *record, uint8_t *bytes, size_t length)

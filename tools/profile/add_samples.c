@@ -193,10 +193,13 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval taken = interval;
     bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_take_time(profile, &taken);
+    uint64_t samples = 0, found_ns = 0;
     for (uint32_t i = 0; i < from->count; i++) {
-        process->samples += from->items[i].count;
-        process->found_ns += from->items[i].cpu_ns;
+        samples += from->items[i].count;
+        found_ns += from->items[i].cpu_ns;
     }
+    process->samples += samples;
+    process->found_ns += found_ns;
     if (in_time && taken.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
         profile->cut_wall_ns = interval.wall_ns;
     if (in_time)

@@ -13,14 +13,14 @@
 /* Starts as {0}; pt_sample_sums_free ends it. */
 struct pt_sample_sums {
     struct pt_sums_key {
-        uint32_t thread, nodes, labels, state; /* nodes: the first one / PT_SUMS_TOGETHER */
+        uint64_t place, kind; /* thread and first node; labels and state */
     } * keys;
     struct pt_sum {
         uint64_t count, cpu_ns;
     } (*sums)[PT_SUMS_TOGETHER]; /* by number of the key */
     uint32_t count, capacity, sums_capacity;
-    uint32_t *slots; /* number of the key + 1, by hash; 0 is free */
-    uint32_t mask;
+    uint32_t *slots;     /* number of the key + 1, by hash; 0 is free */
+    unsigned slots_bits; /* log2 of the number of slots */
 };
 
 /* What sums distinguish: bits of the fields of a sample. The others are 0 in the sums. */
