@@ -26,7 +26,10 @@ static void read_growing(const uint8_t *data, size_t size)
         length = length + piece < size ? length + piece : size;
         if (pt_growing_read(growing, data + end, length - end, &end) != PT_READ_OK)
             break;
-        if (end && pt_segment_begins(data + end, length - end)) {
+        bool ends = end && pt_segment_begins(data + end, length - end);
+        if (ends || piece > 32)
+            pt_growing_add(growing);
+        if (ends) {
             pt_growing_free(growing);
             growing = pt_growing_new(profile, "growing");
             data += end;
@@ -35,6 +38,7 @@ static void read_growing(const uint8_t *data, size_t size)
             end = 0;
         }
     }
+    pt_growing_add(growing);
     pt_growing_free(growing);
     pt_profile_close_sums(profile);
     pt_states_add_gc_frames(profile);

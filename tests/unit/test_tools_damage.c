@@ -220,6 +220,7 @@ static void read_as_profile(const struct damaged *damaged, const unsigned char *
         if (pt_growing_read(growing, copy + end, length - end, &end) != PT_READ_OK)
             break;
     }
+    pt_growing_add(growing);
     pt_growing_free(growing);
     pt_profile_free(profile);
 }

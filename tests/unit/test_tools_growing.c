@@ -34,12 +34,14 @@ static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t 
             free(copy);
             if (!again)
                 break;
+            pt_growing_add(growing);
             pt_growing_free(growing);
             growing = pt_growing_new(profile, "growing");
             before += end;
             end = 0;
         }
     }
+    pt_growing_add(growing);
     pt_growing_free(growing);
     pt_profile_close_sums(profile);
     return profile;

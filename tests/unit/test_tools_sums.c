@@ -44,6 +44,7 @@ static void read_growing(struct pt_profile *profile, const struct fixture_bytes 
         assert_int_equal(pt_growing_read(growing, file->data + before, file->length - (size_t)before, &end),
                          PT_READ_OK);
         assert_true(end > 0);
+        pt_growing_add(growing);
         pt_growing_free(growing);
     }
     pt_profile_close_sums(profile);

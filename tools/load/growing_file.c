@@ -8,9 +8,8 @@
 
 #include "../base/numbers.h"
 
-/* Read in one go, more when a block is longer: samples of equal stacks in it are summed before the profile gets them.
- */
-#define PORTION ((size_t)16 << 20)
+/* Read in one go, more when a block is longer: it stays in the processor's cache until it is decoded. */
+#define PORTION ((size_t)1 << 20)
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
 #define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 #define NS   1000000000u
@@ -64,6 +63,7 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
     source->end = end;
     if (!source->end || !pt_segment_begins(reader->data + used, got - used))
         return used && !source->given_up;
+    pt_growing_add(source->segment);
     end_segment(source);
     return true;
 }
@@ -86,6 +86,8 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
     while (descriptor >= 0 && in_time && (more = read_portion(source, reader, descriptor)))
         in_time = pt_clock_ns(CLOCK_MONOTONIC) < reader->deadline;
     if (descriptor >= 0) {
+        if (source->segment)
+            pt_growing_add(source->segment);
         close(descriptor);
         source->seen_size = more ? 0 : size;
     }

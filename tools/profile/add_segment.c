@@ -217,14 +217,18 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
     sink.traced = NULL; /* a table of traces would grow without limit */
     if (!segment->end)
         growing->unwanted = !is_wanted(adder->ids.profile, data, size);
-    segment->losses = (struct pt_read_losses){0};
     enum pt_read_result result = pt_segment_read_on(data, size, segment, growing->unwanted ? NULL : &sink);
     *end = segment->end;
-    if (result == PT_READ_OK && !growing->unwanted)
-        put_segment(adder, segment);
-    /* there may be thousands of logs, and few of them grow much at a time */
-    pt_sample_sums_free(&adder->sums);
     return result;
+}
+
+void pt_growing_add(struct pt_growing *growing)
+{
+    if (!growing->unwanted)
+        put_segment(&growing->adder, &growing->segment);
+    growing->segment.losses = (struct pt_read_losses){0};
+    /* there may be thousands of logs, and few of them grow much at a time */
+    pt_sample_sums_free(&growing->adder.sums);
 }
 
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing)

@@ -196,9 +196,10 @@ enum pt_read_result pt_profile_add_segment(struct pt_profile *profile, const voi
 /* Reads a segment while its file grows. pt_growing_free ends it. */
 struct pt_growing;
 struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name);
-/* Adds to the profile the data that follows the first *end bytes of the file, and advances *end (pt_segment_read_on).
- */
+/* Reads the data that follows the first *end bytes of the file, and advances *end (pt_segment_read_on). */
 enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end);
+/* Adds the sums of what was read to the profile: once for many reads, since samples of equal stacks are one then. */
+void pt_growing_add(struct pt_growing *growing);
 /* Returns whether the segment's process was not wanted when it was read, but is now. */
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing);
 /* Returns whether the log says that the process ended: at most another segment follows. */
