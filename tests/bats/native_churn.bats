@@ -47,6 +47,21 @@ whole_stacks() {
     with_allocators 10
 }
 
+each_in_its_module() {
+    local i
+    for i in 1 2 3 4; do
+        gcc -O1 -g -shared -fPIC -DSIZE=$((i * 3001)) -Dplug_work="plug${i}_work" -Dspin="plug${i}_spin" -o "plug$i.so" "$WORKLOADS/lib/plug.c"
+    done
+    rm -rf pyprof.out maps.txt
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/modules.py" "$PWD" >truth.txt
+    mapfile -t logs < <(log_files)
+    /usr/bin/python3 "$ROOT/tests/oracles/modules.py" maps.txt truth.txt "${logs[@]}"
+}
+
+@test "what is loaded, unloaded, loaded again and inherited: each address of a stack is in a module of the log, as it was mapped" {
+    with_a_python each_in_its_module
+}
+
 # The loader's list points into the pages of the file, which are gone; a program that never calls the library again does not notice.
 cut_off() {
     echo 'void cut(void) {}' >cut.c
