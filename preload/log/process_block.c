@@ -4,6 +4,7 @@
 #include "../base/message.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
+#include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../threads/perf_clock.h"
@@ -17,6 +18,7 @@
 #define OWN_PATH_MAX     64
 #define PADDING_LEAST    3 /* NULs that pad a title in the place of the arguments, rather than empty arguments */
 #define TITLE_NS         10000000000u
+#define ARG_START_FIELD  48  /* of /proc/self/stat; env_end is the third after it */
 #define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
 
 static struct pp_buffer fields;
@@ -111,6 +113,34 @@ static bool read_command_line(struct pp_segment *segment, size_t *length)
     return differs;
 }
 
+/* Finds the arguments and the environment, one behind the other, in the place of which a program puts its title. */
+static void find_arguments(struct pp_segment *segment)
+{
+    char path[OWN_PATH_MAX];
+    uintptr_t places[4] = {0};
+    buffer[pp_read_file(own_path("stat", path), buffer, sizeof buffer - 1)] = 0;
+    const char *at = strrchr(buffer, ')');
+    for (unsigned field = 2; at && field < ARG_START_FIELD; field++)
+        at = strchr(at + 1, ' ');
+    for (unsigned i = 0; at && i < 4; i++)
+        for (at++; *at >= '0' && *at <= '9'; at++)
+            places[i] = 10 * places[i] + (uintptr_t)(*at - '0');
+    segment->arguments = places[0];
+    segment->arguments_size = places[3] > places[0] ? places[3] - places[0] : 0;
+}
+
+/* Returns whether the command line may be another than before: to read it takes as long as twenty copies. */
+static bool arguments_changed(struct pp_segment *segment)
+{
+    size_t size = segment->arguments_size < sizeof buffer ? segment->arguments_size : sizeof buffer;
+    if (!size || !pp_safe_copy(buffer, segment->arguments, size))
+        return true;
+    uint64_t sum = pp_hash(buffer, size);
+    bool changed = sum != segment->arguments_sum;
+    segment->arguments_sum = sum;
+    return changed;
+}
+
 static void put_all(struct pp_segment *segment)
 {
     char path[OWN_PATH_MAX];
@@ -127,6 +157,8 @@ static void put_all(struct pp_segment *segment)
         put_text_field(PP_PROCESS_HOST, host.nodename);
     size_t length = pp_read_file("/proc/sys/kernel/random/boot_id", buffer, 36);
     pp_put_field(&fields, PP_PROCESS_BOOT_ID, buffer, length);
+    find_arguments(segment);
+    arguments_changed(segment);
     read_command_line(segment, &length);
     pp_put_field(&fields, PP_PROCESS_COMMAND_LINE, buffer, length);
     long n = pp_syscall4(SYS_readlink, (long)own_path("exe", path), (long)buffer, sizeof buffer, 0);
@@ -162,7 +194,7 @@ void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out)
 static void renew_title(struct pp_segment *segment)
 {
     size_t length;
-    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process.start.monotonic_ns < TITLE_NS &&
+    if (pp_sys_clock_ns(CLOCK_MONOTONIC) - pp_process.start.monotonic_ns < TITLE_NS && arguments_changed(segment) &&
         read_command_line(segment, &length) && length)
         pp_put_field(&fields, PP_PROCESS_COMMAND_LINE, buffer, length);
 }

@@ -22,11 +22,14 @@ struct pp_segment {
     const struct pp_context_facts *contexts;      /* that it describes */
     uint64_t period_ns;                           /* that it names */
     uint64_t command_line_sum;                    /* of the command line that it names */
-    uint32_t number;                              /* segments begun */
-    uint32_t sequence;                            /* of the next block */
-    uint64_t bytes;                               /* of all segments */
-    uint64_t whole_bytes;                         /* of the current file: where its last whole append ended */
-    uint64_t retry_at_ns, retry_after_ns;         /* CLOCK_MONOTONIC; after a failure, longer each time */
+    uintptr_t arguments;                          /* where the command line is in memory */
+    size_t arguments_size;                        /* with the environment behind them; 0: unknown */
+    uint64_t arguments_sum;
+    uint32_t number;                      /* segments begun */
+    uint32_t sequence;                    /* of the next block */
+    uint64_t bytes;                       /* of all segments */
+    uint64_t whole_bytes;                 /* of the current file: where its last whole append ended */
+    uint64_t retry_at_ns, retry_after_ns; /* CLOCK_MONOTONIC; after a failure, longer each time */
 };
 
 /* Begins a file with its header and PROCESS block; the file itself is made by pp_segment_append. */
