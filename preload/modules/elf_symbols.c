@@ -51,18 +51,21 @@ static bool sort_by_value(uint64_t *items, size_t count)
     return true;
 }
 
-/* Returns the size rounded up to five binary digits and their place; 0 for no size. Most functions that end below an
- * address are passed over by it: to read a symbol takes a system call. */
+/* Returns the size rounded up to five binary digits and their place, plus one; 0 for no size. Most functions that end
+ * below an address are passed over by it: to read a symbol takes a system call. */
 static uint64_t bound_of_size(uint64_t size)
 {
-    uint64_t most = size < UINT32_MAX ? size : UINT32_MAX;
-    unsigned place = most >> BOUND_BITS ? 64 - BOUND_BITS - (unsigned)__builtin_clzll(most) : 0;
-    uint64_t digits = (most + ((uint64_t)1 << place) - 1) >> place;
-    if (digits >> BOUND_BITS) {
-        digits /= 2;
-        place++;
-    }
-    return (uint64_t)place << BOUND_BITS | digits;
+    if (!size)
+        return 0;
+    uint64_t last = size - 1 < UINT32_MAX ? size - 1 : UINT32_MAX;
+    unsigned place = 64 - BOUND_BITS - (unsigned)__builtin_clzll(last | ((1u << BOUND_BITS) - 1));
+    return (place << BOUND_BITS | last >> place) + 1;
+}
+
+static uint64_t size_of_bound(uint64_t bound)
+{
+    bound--;
+    return ((bound & ((1u << BOUND_BITS) - 1)) + 1) << (bound >> BOUND_BITS);
 }
 
 /* Functions, and labels without a type in executable sections. */
@@ -280,8 +283,8 @@ static size_t run_before(const struct pp_elf_index *index, size_t end, uint64_t 
     *bound = 0;
     do {
         uint64_t of = index->items[--first] >> BOUND_SHIFT & ((1u << 2 * BOUND_BITS) - 1);
-        uint64_t size = (of & ((1u << BOUND_BITS) - 1)) << (of >> BOUND_BITS);
-        *bound = size > *bound ? size : *bound;
+        if (of && size_of_bound(of) > *bound)
+            *bound = size_of_bound(of);
     } while (first && value_of(index, first - 1) == value_of(index, end - 1));
     return first;
 }
