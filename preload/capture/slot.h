@@ -139,7 +139,8 @@ struct pp_learnt_attributes {
     uintptr_t no_wrapper; /* suspended.c's: a type of awaitables that await nothing themselves */
     struct pp_attribute django_match, django_route, route_path, fastapi_path, fastapi_original, uvicorn_scope;
     struct pp_attribute aiohttp_match, aiohttp_route, aiohttp_resource, aiohttp_formatter, aiohttp_path, aiohttp_prefix;
-    struct pp_attribute scope_type, scope_root, scope_route, scope_fastapi, fastapi_router, fastapi_context; /* keys */
+    struct pp_attribute scope_type, scope_root, scope_app_root, scope_route, scope_fastapi, fastapi_router,
+        fastapi_context; /* keys */
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */

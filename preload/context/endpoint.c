@@ -11,9 +11,12 @@
 struct reading {
     const struct pp_context_reader *reader;
     struct pp_context routes; /* those of Starlette that were met, in each other, or Django's */
-    struct pp_context scope;  /* the route that the request itself has */
+    struct pp_context scope;  /* the route that the request itself has, */
+    uint32_t scope_at;        /* and the bytes of the routes before it */
     unsigned django_frames;
-    bool serves; /* a request */
+    bool serves;     /* a request */
+    bool is_mounted; /* it begins with a route of a mounted application: the task that awaits this one has the mount */
+    bool joined;     /* what awaits it has been read */
 };
 
 /* async-signal-safe. */
@@ -21,15 +24,6 @@ static void begin(struct reading *reading, const struct pp_context_reader *reade
 {
     *reading = (struct reading){.reader = reader};
     reading->routes.text = (struct pp_str){(uintptr_t)reader->slot->scratch->endpoint, {0, 1, 0, 0}};
-}
-
-/* What is mounted at / has an empty path. async-signal-safe. */
-static bool end(const struct reading *reading, struct pp_context *context)
-{
-    *context = reading->routes.text.record.bytes ? reading->routes : reading->scope;
-    if (!context->text.record.bytes)
-        context->identity = 0;
-    return reading->serves;
 }
 
 /* Adds a part to the text. Parts other than Latin-1 are not joined. async-signal-safe. */
@@ -47,6 +41,17 @@ static void append(const struct pp_context_reader *reader, struct pp_context *co
     }
     text->bytes += bytes;
     text->cut |= part->text.record.cut;
+}
+
+/* What is mounted at / has an empty path. async-signal-safe. */
+static bool end(struct reading *reading, struct pp_context *context)
+{
+    if (reading->scope.identity && reading->scope_at == reading->routes.text.record.bytes)
+        append(reading->reader, &reading->routes, &reading->scope);
+    *context = reading->routes;
+    if (!context->text.record.bytes)
+        context->identity = 0;
+    return reading->serves;
 }
 
 /* Django's routes have no slash at their beginning. async-signal-safe. */
@@ -73,26 +78,36 @@ static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_
 {
     const struct pp_context_reader *reader = reading->reader;
     struct pp_context part = {.identity = 0};
-    uintptr_t included = 0;
+    uintptr_t scope, included = 0;
     if (says.second != PP_NO_LOCAL &&
         (!pp_frame_local_read(&reader->objects, frame, says.second, &included) || !included))
         return; /* the frame has just begun, and the route may have the end of the path only */
-    if (pp_frame_local_read(&reader->objects, frame, says.local, &part.identity) &&
-        part.identity != reading->routes.identity && /* a method and the one that it extends */
-        pp_starlette_path_read(reader, part.identity, included, &part.text))
-        append(reader, &reading->routes, &part);
+    if (!pp_frame_local_read(&reader->objects, frame, says.local, &part.identity) ||
+        part.identity == reading->routes.identity || /* a method and the one that it extends */
+        !pp_starlette_path_read(reader, part.identity, included, &part.text))
+        return;
+    /* of handle(self, scope, ...) */
+    reading->is_mounted |= !reading->serves && pp_frame_local_read(&reader->objects, frame, says.local + 1u, &scope) &&
+                           pp_starlette_is_mounted(reader, scope, &part.text);
+    append(reader, &reading->routes, &part);
 }
 
 /* Returns whether it is the scope of a request. async-signal-safe. */
 static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
 {
     const struct pp_object_reader *objects = &reading->reader->objects;
+    struct pp_context found = {.identity = 0};
     uintptr_t scope;
     if (!pp_frame_local_read(objects, frame, says.local, &scope) ||
         (says.rule == PP_FRAME_CYCLE &&
          !pp_attribute_read(objects, scope, "scope", &reading->reader->slot->thread.learnt.uvicorn_scope, &scope)))
         return false;
-    return pp_starlette_scope_read(reading->reader, scope, &reading->scope);
+    bool is_request = pp_starlette_scope_read(reading->reader, scope, &reading->routes.text, &found);
+    if (found.identity && found.identity != reading->routes.identity) { /* not the mount itself */
+        reading->scope = found;
+        reading->scope_at = reading->routes.text.record.bytes;
+    }
+    return is_request;
 }
 
 /* async-signal-safe. */
@@ -106,8 +121,10 @@ static void add_aiohttp(struct reading *reading, uintptr_t frame, struct pp_fram
 /* Adds what a frame with such a rule tells. async-signal-safe. */
 static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
 {
-    reading->serves |= says.rule == PP_FRAME_SCOPE ? add_scope(reading, frame, says) : true;
-    if (says.rule == PP_FRAME_CYCLE)
+    bool serves = true;
+    if (says.rule == PP_FRAME_SCOPE)
+        serves = add_scope(reading, frame, says);
+    else if (says.rule == PP_FRAME_CYCLE)
         add_scope(reading, frame, says);
     else if (says.rule == PP_FRAME_AIOHTTP)
         add_aiohttp(reading, frame, says);
@@ -115,6 +132,7 @@ static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_
         add_django(reading, frame, says);
     else if (says.rule == PP_FRAME_ROUTE || says.rule == PP_FRAME_FASTAPI)
         add_route(reading, frame, says);
+    reading->serves |= serves;
 }
 
 /* Adds what the suspended frames of a task tell. async-signal-safe. */
@@ -143,28 +161,49 @@ uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t 
     return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 
-bool pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context)
+/* Adds what the stack tells; outermost first: a route within a mount has the paths of both. async-signal-safe. */
+static void add_stack(struct reading *reading, const struct pp_python_stack *stack)
 {
-    struct reading reading;
-    begin(&reading, reader);
-    add_task(&reading, task);
-    return end(&reading, context);
+    const struct pp_slot *slot = reading->reader->slot;
+    for (uint32_t i = stack->frames; i-- > 0;) {
+        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        uintptr_t task, frame = slot->scratch->python[i].address;
+        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
+            add_frame(reading, frame, says);
+        else if (says.rule >= PP_FRAME_WORK && !reading->joined &&
+                 (task = pp_awaiter_of_frame(reading->reader, frame, says)) != 0)
+            add_task(reading, task);
+    }
+}
+
+/* Adds the stack (0), or the task that awaits what is before it. async-signal-safe. */
+static void add_level(struct reading *reading, const struct pp_python_stack *stack, uint32_t level)
+{
+    if (level)
+        add_task(reading, reading->reader->slot->scratch->awaiters[level - 1]);
+    else
+        add_stack(reading, stack);
 }
 
 bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                       struct pp_context *context)
 {
-    const struct pp_slot *slot = reader->slot;
+    uint32_t level = 0, levels = 1 + reader->slot->scratch->awaiter_count;
     struct reading reading;
-    begin(&reading, reader);
-    /* Outermost first: a route within a mount has the paths of both. */
-    for (uint32_t i = stack->frames; i-- > 0;) {
-        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
-        uintptr_t task, frame = slot->scratch->python[i].address;
-        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
-            add_frame(&reading, frame, says);
-        else if (says.rule >= PP_FRAME_WORK && (task = pp_awaiter_of_frame(reader, frame, says)) != 0)
-            add_task(&reading, task);
+    bool serves = false;
+    do { /* what a task has others do is for its endpoint */
+        begin(&reading, reader);
+        add_level(&reading, stack, level);
+        serves |= end(&reading, context);
+    } while (!context->identity && ++level < levels);
+    if (reading.is_mounted && level + 1 < levels) {
+        begin(&reading, reader);
+        reading.joined = true;
+        for (uint32_t outer = levels; outer-- > level;)
+            add_level(&reading, stack, outer);
+        end(&reading, context);
     }
-    return end(&reading, context);
+    if (reading.is_mounted) /* the end of the path only */
+        context->identity = 0;
+    return serves;
 }

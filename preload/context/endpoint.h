@@ -16,12 +16,9 @@
  * known. async-signal-safe. */
 uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says);
 
-/* Reads the endpoint of a suspended task by its frames; as pp_endpoint_read. Only for a thread that holds the GIL.
- * async-signal-safe. */
-bool pp_endpoint_read_task(const struct pp_context_reader *reader, uintptr_t task, struct pp_context *context);
-
-/* Returns whether a frame serves a request, and reads its endpoint; context->identity is 0 if that is not known.
- * async-signal-safe; needs slot->scratch with the resolved frames. */
+/* Returns whether a frame of the stack, or else of the tasks that await what it does, serves a request, and reads its
+ * endpoint; context->identity is 0 if that is not known. async-signal-safe; needs slot->scratch with the resolved
+ * frames and the awaiters. */
 bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
                       struct pp_context *context);
 

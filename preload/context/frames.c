@@ -41,9 +41,6 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !may_end))
         return true;
     bool serves = serving && pp_endpoint_read(reader, stack, &context);
-    /* what a task has others do is for its endpoint */
-    for (uint32_t i = 0; serving && !context.identity && i < reader->slot->scratch->awaiter_count; i++)
-        serves |= pp_endpoint_read_task(reader, reader->slot->scratch->awaiters[i], &context);
     if (!context.identity) { /* what it has others do and does not await */
         context = (struct pp_context){.identity = 0};
         pp_variables_endpoint(reader, &context);

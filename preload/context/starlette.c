@@ -44,18 +44,67 @@ static bool read_included(const struct pp_context_reader *reader, uintptr_t scop
     return !pp_dict_get_named(objects, fastapi, "included_router", &learnt->fastapi_router, &router);
 }
 
-bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, struct pp_context *context)
+/* Reads what mounts have added to the path of the scope's application: what the client has asked for, not the path with
+ * the names of parameters. Returns false if it is not known. async-signal-safe. */
+static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope, struct pp_str *mounts)
 {
     const struct pp_object_reader *objects = &reader->objects;
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
-    uintptr_t type, root, route, included;
-    struct pp_str mounted;
+    struct pp_str own;
+    uintptr_t root;
+    if (!pp_dict_get_named(objects, scope, "root_path", &learnt->scope_root, &root) ||
+        !pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, mounts))
+        return false;
+    /* the first mount puts the server's own there */
+    if (!pp_dict_get_named(objects, scope, "app_root_path", &learnt->scope_app_root, &root)) {
+        mounts->record.bytes = 0;
+        return true;
+    }
+    if (!pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, &own) || mounts->record.cut ||
+        mounts->record.bytes < own.record.bytes || (own.record.bytes && own.record.width != mounts->record.width))
+        return false;
+    mounts->data += own.record.bytes;
+    mounts->record.bytes -= own.record.bytes;
+    return true;
+}
+
+bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *path)
+{
+    struct pp_str mounts;
+    uint8_t characters[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
+    uint32_t bytes = path->record.bytes;
+    if (!read_mounts(reader, scope, &mounts) || !mounts.record.bytes)
+        return false;
+    if (!bytes || path->record.width != 1 || mounts.record.width != 1 || mounts.record.bytes < bytes ||
+        !pp_object_copy(&reader->objects, first, path->data, bytes) ||
+        !pp_object_copy(&reader->objects, characters, mounts.data, mounts.record.bytes))
+        return true;
+    return memcmp(characters, first, bytes) != 0 || (mounts.record.bytes > bytes && characters[bytes] != '/');
+}
+
+/* Whether the application of the scope has found the route: it is mounted at this path. async-signal-safe. */
+static bool is_mounted_at(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *path)
+{
+    struct pp_str mounts;
+    uint8_t characters[PP_CONTEXT_TEXT_MAX];
+    uint32_t bytes = path->record.bytes;
+    if (!read_mounts(reader, scope, &mounts) || mounts.record.bytes != bytes)
+        return false;
+    return !bytes || (mounts.record.width == 1 && path->data == (uintptr_t)reader->slot->scratch->endpoint &&
+                      pp_object_copy(&reader->objects, characters, mounts.data, bytes) &&
+                      memcmp(characters, reader->slot->scratch->endpoint, bytes) == 0);
+}
+
+bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mounted,
+                             struct pp_context *context)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
+    uintptr_t type, route, included;
     if (!pp_dict_get_named(objects, scope, "type", &learnt->scope_type, &type) ||
         !(pp_str_is(objects, type, "http") || pp_str_is(objects, type, "websocket")))
         return false;
-    /* of a mount it has what the client has asked for, not the path with the names of parameters */
-    if (pp_dict_get_named(objects, scope, "root_path", &learnt->scope_root, &root) &&
-        pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, &mounted) && !mounted.record.bytes &&
+    if (is_mounted_at(reader, scope, mounted) &&
         pp_dict_get_named(objects, scope, "route", &learnt->scope_route, &route) &&
         read_included(reader, scope, route, &included) &&
         pp_starlette_path_read(reader, route, included, &context->text))

@@ -11,8 +11,14 @@ bool pp_starlette_path_read(const struct pp_context_reader *reader, uintptr_t ro
                             struct pp_str *path);
 
 /* Returns whether this is the scope of a request, and reads the route that was found for it: FastAPI and Starlette 1.0
- * leave it there when it has ended. context->identity stays 0 if none is there, or one whose whole path is not.
- * async-signal-safe. */
-bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, struct pp_context *context);
+ * leave it there when it has ended. mounted: where the application is mounted, as far as the frames say.
+ * context->identity stays 0 if no route is there, or one of another application. async-signal-safe; needs
+ * slot->scratch. */
+bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mounted,
+                             struct pp_context *context);
+
+/* Returns whether the request has come to a mounted application, and the path of a route is not where the first mount
+ * is. async-signal-safe. */
+bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *path);
 
 #endif

@@ -206,8 +206,17 @@ around_fastapi() {
     around fastapi h11 /plain /thread /router /mount/in /nowhere -- fastapi uvicorn
 }
 
-@test "middleware of FastAPI: before the route is known, and after it" {
+@test "middleware of FastAPI: before the route is known, and after it; of a mounted application, too" {
     with_a_python around_fastapi
+}
+
+around_with_a_root_path() {
+    export ROOT_PATH=/api
+    around fastapi h11 /plain /router /mount/in -- fastapi uvicorn
+}
+
+@test "middleware of FastAPI where clients see it under another path" {
+    with_a_python around_with_a_root_path
 }
 
 around_django() {

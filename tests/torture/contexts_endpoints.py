@@ -123,11 +123,11 @@ def drive(coroutine):
         pass
 
 
-def middleware(application, named):
+def middleware(application, named, before=UNKNOWN):
     """named: as which endpoint the request is known afterwards."""
 
     async def around(scope, receive, send):
-        marked(UNKNOWN)
+        marked(before)
         for n in range(7):  # its dict moves now and then
             scope[n] = n
         await application(scope, receive, send)
@@ -153,7 +153,7 @@ def found(route, after=None, before=None, **more):
 
 
 async def serve(application, named):
-    scope = {"type": "http", "path": "/here", "root_path": "", "headers": []}
+    scope = {"type": "http", "path": "/root/here", "root_path": "/root", "headers": []}
     cycle = names["RequestResponseCycle"](scope)
     cycle.named = named
     await cycle.run_asgi(application)
@@ -169,15 +169,17 @@ def plain():
     return middleware(found(route, endpoint=endpoint), route.path), route.path
 
 
-def mounted():
+def mounted(in_task=None):
     route = names["Route"]("/in/{n}", None)
 
     async def endpoint(scope):
         marked("/sub/in/{n}")
 
     route.app = endpoint
-    mount = names["Mount"]("/sub", names["Starlette"](found(route, endpoint=endpoint)))
-    return middleware(found(mount, root_path="/sub", app_root_path=""), UNKNOWN), UNKNOWN
+    application = found(route, endpoint=endpoint)
+    inner = middleware(application if in_task is None else in_task(application), "/sub/in/{n}", "/sub")
+    mount = names["Mount"]("/sub", inner)
+    return middleware(found(mount, app_root_path="/root", root_path="/root/sub"), UNKNOWN), UNKNOWN
 
 
 def at_the_root():
@@ -189,7 +191,7 @@ def at_the_root():
 
     route.app = endpoint
     mount = names["Mount"]("", middleware(found(route, endpoint=endpoint), route.path))
-    return middleware(found(mount, root_path="", app_root_path=""), route.path), route.path
+    return middleware(found(mount, app_root_path="/root", root_path="/root"), route.path), route.path
 
 
 def low_priority():
@@ -224,23 +226,28 @@ def included():
 router_of_all = object()
 
 
-def in_a_task():
+def in_a_task(application, before, named):
     """The rest of the request runs in a task that the middleware awaits."""
-    application, named = plain()
 
     async def around(scope, receive, send):
         async def rest():
-            marked(UNKNOWN)
+            marked(before)
             await application(scope, receive, send)
             marked(named)
 
-        running = asyncio.gather(rest())
-        if sys.version_info >= (3, 14):  # before, it is not known yet what awaits it
-            await asyncio.sleep(0)  # awaits nothing: the end of its stack is not what it awaits
-        await running
+        await asyncio.gather(rest())
         marked(named)
 
-    return around, named
+    return around
+
+
+def plain_in_a_task():
+    application, named = plain()
+    return in_a_task(application, UNKNOWN, named), named
+
+
+def mounted_in_a_task():
+    return mounted(lambda application: in_a_task(application, "/sub", "/sub/in/{n}"))
 
 
 def lifespan():
@@ -295,10 +302,9 @@ def prepare():
     for file, source in MODELS.items():
         exec(compile(source, f"/packages/{file}", "exec"), names)
     main.library.contexts_by_frames(ENDPOINT)
-    for text in (UNKNOWN, "/items/{n}", "/sub/in/{n}", "/router/{n}", "/items/<int:n>/", "/carts/", "/fixed", "/static"):
+    for text in (UNKNOWN, "/items/{n}", "/sub", "/sub/in/{n}", "/router/{n}", "/items/<int:n>/", "/carts/", "/fixed", "/static"):
         numbers[text] = main.number(ENDPOINT, text)
     numbers[""] = main.NONE
-    main.number(ENDPOINT, "/sub")  # on the way, where nothing is marked
 
 
 loops = []
@@ -310,7 +316,8 @@ def run(count):
         return django(count)
     if kind == 6:
         return aiohttp(count)
-    application, named = (plain, mounted, included, in_a_task, at_the_root, low_priority)[kind]()
+    in_task = (plain_in_a_task, mounted_in_a_task)[count // 9 % 2]
+    application, named = (plain, mounted, included, in_task, at_the_root, low_priority)[kind]()
     if not loops:
         loops.append(asyncio.new_event_loop())
     main.begin()

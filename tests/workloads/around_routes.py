@@ -1,7 +1,7 @@
 """A service that uses CPU in its endpoints and around them: in middleware before and after the route is known, in bodies that are
 sent when the application has returned, for paths that have no route. KIND says of what it is made: flask, django, django-async,
 starlette, fastapi or aiohttp; SERVER, on which PORT: wsgiref, werkzeug, waitress, h11 or httptools (uvicorn), aiohttp; or
-`gunicorn around_routes:app`. At its end truth.json has what each endpoint has used by the clocks of its threads, as
+`gunicorn around_routes:app`. ROOT_PATH: where uvicorn's clients see the application. At its end truth.json has what each endpoint has used by the clocks of its threads, as
 requests_served.py."""
 import asyncio
 import atexit
@@ -115,8 +115,21 @@ class Around:
 
 
 def known_after(scope):
-    first = scope["path"].split("/")[1]
+    first = scope["path"][len(scope.get("app_root_path", scope["root_path"])):].split("/")[1]
     return f"/{first}/{{n}}" if first in ("plain", "thread", "router") and "route" in scope else UNKNOWN
+
+
+class Within(Around):
+    """Of the mounted application."""
+
+    async def __call__(self, scope, receive, send):
+        work("/mount", 2)
+        await self.app(scope, receive, send)
+        work("/mount/in/{n}" if getattr(scope.get("route"), "path", None) == "/in/{n}" else "/mount", 1)
+
+
+async def in_a_task(request, call_next):
+    return await call_next(request)
 
 
 async def dispatch(request, call_next):
@@ -154,6 +167,7 @@ def starlette():
         app.get("/plain/{n}", dependencies=[Depends(lambda: work("/plain/{n}", 1))])(plain)
         app.get("/thread/{n}")(thread)
         inner.get("/in/{n}")(mounted)
+        inner.add_middleware(BaseHTTPMiddleware, dispatch=in_a_task)
         router.get("/{n}")(routed)
         app.include_router(router, prefix="/router")
     else:
@@ -163,6 +177,7 @@ def starlette():
         inner = Starlette(routes=[Route("/in/{n}", mounted)])
         app = Starlette(routes=[Route("/plain/{n}", plain), Route("/thread/{n}", thread), Route("/router/{n}", routed)])
     app.mount("/mount", inner)
+    inner.add_middleware(Within)
     app.add_middleware(BaseHTTPMiddleware, dispatch=dispatch)
     app.add_middleware(Around)
     return app
@@ -232,7 +247,8 @@ def serve(server, port):
     if server in ("h11", "httptools"):
         import uvicorn
 
-        uvicorn.run(app, port=port, http=server, log_level="critical", lifespan="auto" if KIND != "django-async" else "off")
+        lifespan = "auto" if KIND != "django-async" else "off"
+        uvicorn.run(app, port=port, http=server, log_level="critical", lifespan=lifespan, root_path=os.environ.get("ROOT_PATH", ""))
     elif server == "aiohttp":
         from aiohttp import web
 
