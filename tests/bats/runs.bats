@@ -8,6 +8,8 @@ load lib/two_runs
     lines_of runs.txt 3 '  python[^ /]* app.py 0.1 1'
     sed -n 2p runs.txt | grep -q 'app.py 0.1 1' || fail "$(cat runs.txt)"
     sed -n 3p runs.txt | grep -q 'app.py 1 0.1' || fail "$(cat runs.txt)"
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" runs >narrow.txt
+    grep -q 'app.py 0.1 1' narrow.txt || fail "$(cat narrow.txt)"
     old=$(sed -n 3p runs.txt | cut -d' ' -f1)
     "$PYPROF" report --run "$old" >report.txt
     head -n 1 report.txt | grep -q '1 0.1' || fail "$(cat report.txt)"

@@ -96,6 +96,32 @@ static void commands_as_typed(void **state)
     }
 }
 
+static void long_commands_keep_what_they_run(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *command;
+        uint32_t columns;
+        const char *shown;
+    } cases[] = {
+        {"/usr/bin/python3 /srv/shop/manage.py runserver", 0, "python3 /srv/shop/manage.py runserver"},
+        {"/usr/bin/python3 /srv/shop/manage.py runserver", 37, "python3 /srv/shop/manage.py runserver"},
+        {"/usr/bin/python3 /srv/shop/manage.py runserver", 36, "manage.py runserver"},
+        {"venv/bin/python3.12 jobs/nightly.py --all", 20, "nightly.py --all"},
+        {"/venv/bin/python /venv/bin/gunicorn -w 2 app:app", 12, "gunicorn -w 2 app:app"},
+        {"python3 -m http.server --directory /srv/files", 20, "python3 -m http.server --directory /srv/files"},
+        {"./build/tools/serve --port 80", 20, "serve --port 80"},
+        {"python3", 3, "python3"},
+        {"", 3, ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_buffer text = {0};
+        pt_short_command(&text, cases[i].command, cases[i].columns);
+        assert_string_equal(text.length ? text.data : "", cases[i].shown);
+        pt_buffer_free(&text);
+    }
+}
+
 /* Wherever the line ends. */
 static void units_stay_with_their_numbers(void **state)
 {
@@ -130,6 +156,7 @@ int main(void)
         cmocka_unit_test(all_widths),
         cmocka_unit_test(wide_characters),
         cmocka_unit_test(commands_as_typed),
+        cmocka_unit_test(long_commands_keep_what_they_run),
         cmocka_unit_test(units_stay_with_their_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

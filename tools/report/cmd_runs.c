@@ -61,7 +61,8 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
         append_duration(&cpu, runs[i].cpu_ns);
         int used = printf("%-*.*s  %-19s  %9s  %9s  %5" PRIu32 "  ", width, width, pt_string(profile, runs[i].run),
                           start, duration.data, cpu.data, runs[i].processes);
-        pt_typed_command(&command, pt_string(profile, profile->processes.items[runs[i].first].command_line));
+        uint32_t columns = pt_print_columns(stdout), left = columns > (uint32_t)used ? columns - (uint32_t)used : 0;
+        pt_short_command(&command, pt_string(profile, profile->processes.items[runs[i].first].command_line), left);
         pt_print_text(stdout, command.length ? command.data : "", (uint32_t)used, PT_STYLE_PLAIN);
         pt_buffer_free(&command);
         pt_buffer_free(&duration);
