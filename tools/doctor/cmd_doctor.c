@@ -4,16 +4,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../base/fit.h"
 #include "../base/library_path.h"
 #include "../cli/commands.h"
 #include "../profile/frame_text.h"
+#include "../view/command.h"
 #include "checks.h"
 #include "findings.h"
 #include "process_info.h"
 
 #define MOST_CHILDREN   64
 #define LONGEST_PID     7  /* digits; 2^22 is the kernel's most */
-#define NAME_BYTES      60 /* of command lines, of children and of the process itself */
+#define NAME_COLUMNS    60 /* of children's command lines */
 #define LONGEST_COMMAND 300
 
 static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of)
@@ -40,17 +42,21 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             continue;
         bool python = !child.ended && pt_check_process(&child, &own);
         const struct pt_finding *bad = pt_findings_first(&own, PT_LEVEL_FAIL);
-        const char *command = child.command && *child.command ? child.command : child.name;
+        struct pt_buffer typed = {0}, command = {0};
+        pt_typed_command(&typed, child.command && *child.command ? child.command : child.name);
+        pt_fit_text(&command, typed.length ? typed.data : "", NAME_COLUMNS);
         if (!python) {
             others++;
         } else if (bad) {
-            pt_find(findings, PT_LEVEL_WARN, "child", "%d (%.*s): %s", child.pid, NAME_BYTES, command, bad->what);
+            pt_find(findings, PT_LEVEL_WARN, "child", "%d (%s): %s", child.pid, command.data, bad->what);
             pt_remedy(findings, "pyprof doctor %d", child.pid);
         } else {
-            pt_find(findings, PT_LEVEL_OK, "child", "%d (%.*s): sampled, %.3f s CPU", child.pid, NAME_BYTES, command,
+            pt_find(findings, PT_LEVEL_OK, "child", "%d (%s): sampled, %.3f s CPU", child.pid, command.data,
                     (double)child.cpu_ns / 1e9);
             sampled++;
         }
+        pt_buffer_free(&command);
+        pt_buffer_free(&typed);
         pt_findings_free(&own);
         pt_process_info_free(&child);
     }

@@ -75,8 +75,8 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
 {
     uint32_t used = FIGURES_WIDTH + (whole->ci ? PT_INTERVAL_WIDTH : 0);
     pt_print_paragraph(0, 2,
-                       "%s: %.2f s CPU, %.1f %% of %.2f s. SELF is the line with the C code it calls, TOTAL with all "
-                       "that it calls.",
+                       "%s: %.2f s CPU in its own lines, %.1f %% of %.2f s. SELF is the line with the C code it calls, "
+                       "TOTAL with all that it calls.",
                        pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
                        pt_seconds(whole->ns));
     struct pt_source source = pt_source_of_file(profile, file->path);

@@ -317,7 +317,8 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
     if (!without_sums && sum.samples < FEW_SAMPLES) {
-        warn(&warnings, "only %" PRIu64 " samples: small shares mean little; run it for longer or raise --hz",
+        warn(&warnings,
+             "only %" PRIu64 " samples: small shares mean little; run it for longer, or with pyprof run --hz 500",
              sum.samples);
     }
     warn_of_shares(&warnings, &sum, checked);
