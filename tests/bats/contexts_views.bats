@@ -72,7 +72,7 @@ assert sum(values.values()) == report["shown_ns"], report'
     grep -qE '^ +0\.70 s +28\.0 % +70  \(none\) +79 % serve \(server/core\.py:30\)$' report.txt || fail "$(cat report.txt)"
     grep -qE '^ +0\.70 s +28\.0 % +70  \(unknown route\) +71 % rows \(shop\.py:30\)$' report.txt || fail "$(cat report.txt)"
     unwrapped <report.txt >lines.txt
-    grep -qF '(none): outside of requests, as imports, the event loop' lines.txt || fail "$(cat report.txt)"
+    grep -qF '(none): no request is known, as in imports, the event loop' lines.txt || fail "$(cat report.txt)"
     grep -qF '(unknown route): requests before their route is found' lines.txt || fail "$(cat report.txt)"
     # What counts requests is no function of the application, wherever it lies.
     ! grep -E '^ .*% +counted .*_requests' <(sed -n '/FUNCTION OF THE APPLICATION/,/^$/p' report.txt) || fail "$(cat report.txt)"

@@ -380,7 +380,7 @@ static void print_outside(const struct table *table, const struct values *values
             continue;
         if (!value->value)
             pt_print_paragraph(
-                0, 2, PT_NO_GROUP ": outside of requests, as imports, the event loop and the server's own code");
+                0, 2, PT_NO_GROUP ": no request is known, as in imports, the event loop and the server's own code");
         else if (strcmp(text_of(table, value), UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(0, 2,
                                UNKNOWN_ROUTE
