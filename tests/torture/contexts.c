@@ -1,4 +1,5 @@
 #include "contexts.h"
+#include "../../preload/capture/capture.h"
 #include "../../preload/flush/code_objects.h"
 #include "../../preload/flush/context_facts.h"
 #include "../../preload/flush/record_text.h"
@@ -43,6 +44,14 @@ void contexts_by_frames(uint32_t kind)
 void contexts_refresh(void)
 {
     pp_context_facts_refresh();
+}
+
+uint32_t contexts_frame_owner(uint8_t *coroutine, uint32_t owner)
+{
+    const struct pp_python_layout *layout = &atomic_load(&pp_capture.pythons[0])->layout;
+    uint8_t *place = coroutine + layout->generator.frame + layout->frame.owner, before = *place;
+    *place = (uint8_t)owner;
+    return before;
 }
 
 bool contexts_are_on(void)

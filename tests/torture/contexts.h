@@ -20,6 +20,8 @@ TORTURE_EXPORT void contexts_by_frames(uint32_t kind);
 /* Searches for sources, as the flush thread does. */
 TORTURE_EXPORT void contexts_refresh(void);
 TORTURE_EXPORT void contexts_report(void);
+/* 3.11+: gives the frame of a coroutine this owner, and says which it had. */
+TORTURE_EXPORT uint32_t contexts_frame_owner(uint8_t *coroutine, uint32_t owner);
 
 bool contexts_are_on(void);
 /* An awaiter's text has "NAME > FUNCTION > FUNCTION": those of the workload in which it waits. */

@@ -44,10 +44,13 @@ async def step(task, awaiters):
 
 
 async def worker(task, awaiters):
+    owners = [library.contexts_frame_owner(ctypes.py_object(coroutine), SHIM) for coroutine in shims]
     begin()
     await step(task, awaiters)
     await asyncio.sleep(0)
     await step(task, awaiters)
+    while owners:
+        library.contexts_frame_owner(ctypes.py_object(shims.pop()), owners.pop())
 
 
 async def default_name(awaiters):
@@ -75,6 +78,14 @@ async def await_plainly(task):
     await task
 
 
+def await_shim(task):
+    """What has been freed while it is read may be anything: here a frame without a function."""
+    coroutine = await_plainly(task)
+    if VERSION >= (3, 11):
+        shims.append(coroutine)
+    return coroutine
+
+
 async def await_completed(task):
     for first in asyncio.as_completed([task, asyncio.sleep(0)]):
         await first
@@ -90,14 +101,17 @@ async def await_generator(task):
         pass
 
 
+SHIM, shims = 3, []
 WAITING = " > waiting"
-BELOW = {"await": " > await_plainly", "as_completed": " > await_completed", "generator": " > await_generator > generate"}
+BELOW = {"await": " > await_plainly", "shim": "" if VERSION >= (3, 11) else " > await_plainly",
+         "as_completed": " > await_completed", "generator": " > await_generator > generate"}
 WAYS = {
     "await": await_plainly,
     "gather": lambda task: asyncio.gather(task, asyncio.sleep(0)),
     "wait": lambda task: asyncio.wait({task}),
     "wait_for": lambda task: asyncio.wait_for(task, 60),
     "shield": asyncio.shield,
+    "shim": await_shim,
     "as_completed": await_completed,
     "generator": await_generator,
 }
@@ -157,6 +171,7 @@ def prepare_asyncio():
         number(kind, "main > main")
         for way in WAYS:
             number(kind, way + WAITING + BELOW.get(way, ""))
+        number(kind, "shim" + WAITING + BELOW["await"])
 
 
 def run_asyncio(count, loops=[]):
