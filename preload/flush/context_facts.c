@@ -189,8 +189,12 @@ static void find_greenlets(const struct pp_object_reader *reader, const uintptr_
 static void find_export(struct pp_module *module, void *argument)
 {
     (void)argument;
-    if (exported.word.kind == PP_TLS_NONE && pp_module_tls_word(module, PP_THREAD_CONTEXT_SYMBOL, &exported.word))
+    if (exported.word.kind != PP_TLS_NONE || module->exports_no_context)
+        return;
+    if (pp_module_tls_word(module, PP_THREAD_CONTEXT_SYMBOL, &exported.word))
         pp_format(exported.path, sizeof exported.path, "%s", module->path);
+    else
+        module->exports_no_context = true;
 }
 
 /* Returns whether it may be elsewhere now. */
