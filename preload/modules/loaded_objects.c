@@ -131,7 +131,7 @@ static bool read_others(const struct pp_known_objects *before, struct pp_loaded_
     *out = (struct pp_loaded_objects){.before = before};
     visit_objects(collect, out);
     /* glibc up to 2.36 counts what other namespaces load as less unloaded: each that was known has to be there */
-    if (out->known && (!out->known_count || out->known_count == before->count))
+    if (out->known && (!before || !out->known_count || out->known_count == before->count))
         return true;
     pp_loaded_objects_free(out);
     return false;
