@@ -113,7 +113,7 @@ static bool read_command_line(struct pp_segment *segment, size_t *length)
     return differs;
 }
 
-/* Finds the arguments and the environment, one behind the other, in the place of which a program puts its title. */
+/* Finds the arguments and the environment, one after the other, in the place of which a program puts its title. */
 static void find_arguments(struct pp_segment *segment)
 {
     char path[OWN_PATH_MAX];

@@ -23,7 +23,7 @@ struct pp_segment {
     uint64_t period_ns;                           /* that it names */
     uint64_t command_line_sum;                    /* of the command line that it names */
     uintptr_t arguments;                          /* where the command line is in memory */
-    size_t arguments_size;                        /* with the environment behind them; 0: unknown */
+    size_t arguments_size;                        /* with the environment after them; 0: unknown */
     uint64_t arguments_sum;
     uint32_t number;                      /* segments begun */
     uint32_t sequence;                    /* of the next block */

@@ -18,7 +18,7 @@ static struct pp_module *known_module(const struct pp_module_list *old, const st
     return NULL;
 }
 
-/* Whether the list has the object. It is among the modules whose code begins behind its first byte the first. */
+/* Whether the list has the object. It is the first of the modules whose code begins after its first byte. */
 static bool is_known(const struct dl_phdr_info *info)
 {
     const struct pp_module_list *modules = atomic_load(&list);
