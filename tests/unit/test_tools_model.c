@@ -442,20 +442,20 @@ static void alike_warnings_are_one(void **state)
         char instance[] = {(char)('a' + pid), 0};
         fixture_begin(&log);
         fixture_process(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid});
-        fixture_notice(&log, 1, "samples cost 2.50 %: 100 -> 50");
-        fixture_notice(&log, 1, pid == 1 ? "another" : "samples cost 12 %: 50 -> 25");
+        fixture_notice(&log, 1, "samples cost 2.50 %: 50 of 100");
+        fixture_notice(&log, 1, pid == 1 ? "another" : "samples cost 12 %: 25 of 100");
         add(profile, &log);
     }
     pt_summary_warnings(profile, PT_NONE, collect, text);
-    assert_non_null(strstr(text, "process 2 and 1 more: samples cost 12 %: 50 -> 25; the last of 3 like this\n"));
+    assert_non_null(strstr(text, "process 2 and 1 more: samples cost 12 %: 25 of 100; the last of 3 like this\n"));
     assert_non_null(strstr(text, "process 1: another\n"));
     assert_null(strstr(text, "2.50"));
     *text = 0;
     pt_summary_warnings(profile, 0, collect, text);
-    assert_non_null(strstr(text, "samples cost 2.50 %: 100 -> 50\nanother\n"));
+    assert_non_null(strstr(text, "samples cost 2.50 %: 50 of 100\nanother\n"));
     *text = 0;
     pt_summary_warnings(profile, 1, collect, text);
-    assert_non_null(strstr(text, "samples cost 12 %: 50 -> 25; the last of 2 like this\n"));
+    assert_non_null(strstr(text, "samples cost 12 %: 25 of 100; the last of 2 like this\n"));
     assert_null(strstr(text, "2.50"));
     pt_profile_free(profile);
 }
