@@ -16,7 +16,8 @@
 #define PP_GREENLET_CALLERS 8
 
 enum pp_modules_state {
-    PP_MODULES_KNOWN,  /* it may be a new module's: the handler that meets it sets WANTED and wakes the flush thread */
+    PP_MODULES_KNOWN,  /* it may be a new module's: the handler that meets it sets WANTED, writes its sample and wakes
+                        * the flush thread, which so finds it in the ring */
     PP_MODULES_WANTED, /* the flush thread is to check the modules, and sets KNOWN if they have changed, else CHECKED */
     PP_MODULES_CHECKED, /* it is a JIT's, until a flush sets KNOWN */
 };

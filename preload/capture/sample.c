@@ -123,14 +123,14 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     return reason;
 }
 
-/* Wakes the flush thread for code that may be a new module's. async-signal-safe. */
-static void ask_for_modules(const struct pp_native_stack *native)
+/* Whether the walk has met code that may be a new module's: the flush thread is to be woken for it, once the sample is
+ * in the ring. async-signal-safe. */
+static bool wants_modules(const struct pp_native_stack *native)
 {
     uint32_t known = PP_MODULES_KNOWN;
     if (native->reason != PP_REASON_NATIVE_NO_MODULE && atomic_load_explicit(&pp_module_table, memory_order_relaxed))
-        return;
-    if (atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED))
-        pp_wake_flush(PP_WAKE_MODULES);
+        return false;
+    return atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED) || known == PP_MODULES_WANTED;
 }
 
 /* Has the flush thread observe what the main thread waits in: this may be a pool's thread that works for it.
@@ -151,7 +151,8 @@ void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
     atomic_store_explicit(&slot->thread.lost_samples, samples + 1, memory_order_relaxed);
 }
 
-void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+/* As pp_take_sample; returns whether the flush thread is to be woken for new code. async-signal-safe. */
+static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
     struct pp_record_sample head = {
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
@@ -181,12 +182,12 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
         stacks.native.reason = PP_REASON_PAUSED;
         if (!write_sample(slot, &head, &stacks))
             pp_lose_sample(slot, cpu_ns);
-        return;
+        return false;
     }
     if (slot->thread.scanned && !slot->thread.thread_pointer)
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, context, &stacks.native);
-    ask_for_modules(&stacks.native);
+    bool new_code = wants_modules(&stacks.native);
     if (slot->thread.thread_pointer && (stacks.sp < stacks.stack_top || on_other_stack(slot, stacks.sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
@@ -208,16 +209,23 @@ void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cp
     head.epoch = slot->code_epoch;
     if (head.python_reason == PP_REASON_LOST_RING_FULL) {
         pp_lose_sample(slot, cpu_ns);
-        return;
+        return new_code;
     }
     if (stacks.native.continuable) {
-        ask_for_modules(&stacks.native);
+        new_code |= wants_modules(&stacks.native);
         if (pp_sample_write_unfinished(slot, &head, &stacks))
-            return;
+            return new_code;
         stacks.native.continuable = false;
         stacks.native.stopped = NULL;
         pp_stacks_resume_native(&stacks);
     }
     if (!write_sample(slot, &head, &stacks))
         pp_lose_sample(slot, cpu_ns);
+    return new_code;
+}
+
+void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+{
+    if (take_sample(slot, context, cpu_ns, due_ns))
+        pp_wake_flush(PP_WAKE_MODULES);
 }

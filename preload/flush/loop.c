@@ -26,7 +26,6 @@
 #define SAVE_SHARE    16
 #define SCAN_NS       50000000u /* between scans for threads that are not registered */
 #define LONG_NS       3600000000000u
-#define WRITTEN_NS    1000000u /* a handler that has met unknown code has written its sample by then */
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
 #define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
@@ -127,7 +126,7 @@ void *pp_flush_loop(void *argument)
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
-    uint64_t young = UINT64_MAX, written = UINT64_MAX;
+    uint64_t young = UINT64_MAX;
     unsigned idle = 0;
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -135,7 +134,6 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
-        until = written < until ? written : until;
         pp_modules_close_files(NULL);
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
@@ -166,10 +164,8 @@ void *pp_flush_loop(void *argument)
         if (why & PP_WAKE_TRACES)
             pp_traces_review(now);
         /* its stack is finished while the program goes on, not when it ends, and the next samples find the rows */
-        if (why & PP_WAKE_MODULES || now >= written) {
+        if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
-            written = why & PP_WAKE_MODULES ? now + WRITTEN_NS : UINT64_MAX;
-        }
         if (why & PP_WAKE_CONTEXTS)
             pp_context_facts_refresh();
         if (why & PP_WAKE_EVENT || now >= young)

@@ -1,4 +1,6 @@
-/* The flush thread: a sample is taken in soon after the wake-up that came before it, not by the next flush. */
+/* The flush thread is woken for new code when the sample that met it is in the ring, and takes it in then, not by the
+ * next flush. */
+#include "own_stack.h"
 #include "preload/base/config.h"
 #include "preload/base/proc_file.h"
 #include "preload/base/process.h"
@@ -14,11 +16,17 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
-#define HOUR_NS (3600 * (uint64_t)1000000000u)
-#define TRIES   20
+/* Of a process that is not saved between flushes any more; a machine has been up for longer. */
+#define AGE_NS (20 * (uint64_t)1000000000u)
+#define TRIES  20
 
 static char root[64];
 static struct pp_slot *slot;
@@ -38,12 +46,13 @@ static int start(void **state)
     snprintf(pp_config.out, sizeof pp_config.out, "%s/out", root);
     pp_config.period_ns = 10000000;
     pp_process_begins();
-    pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC) - HOUR_NS; /* it is not saved between flushes */
-    pp_process.start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME) - HOUR_NS;
+    pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC) - AGE_NS;
+    pp_process.start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME) - AGE_NS;
     slot = pp_slot_claim();
     if (!slot || !pp_slot_memory_begin(slot))
         return -1;
     pp_slot_memory_end(slot);
+    slot->thread.is_main = true;
     atomic_store(&slot->tid, pp_sys_gettid());
     atomic_store(&slot->state, PP_SLOT_LIVE);
     pp_flush_find_pythons = count_flush;
@@ -83,8 +92,7 @@ static void put_sample(void)
     pp_ring_commit(&slot->ring, sample);
 }
 
-/* As a handler that meets unknown code, and that is still at its sample when the rings have been emptied. Returns
- * whether the sample was taken in before the next flush: not if this thread came too late, which another try makes up
+/* Returns whether the sample was taken in before the next flush: not if that was just due, which another try makes up
  * for. */
 static bool taken_before_the_flush(void)
 {
@@ -92,11 +100,9 @@ static bool taken_before_the_flush(void)
     while ((tid = atomic_load(&pp_flush.tid)) == 0 || !sleeps(tid))
         sched_yield();
     unsigned before = atomic_load(&flushes);
+    put_sample();
     atomic_store(&pp_capture.modules, PP_MODULES_WANTED);
     pp_wake_flush(PP_WAKE_MODULES);
-    while (atomic_load(&pp_capture.modules) == PP_MODULES_WANTED || !sleeps(tid))
-        sched_yield();
-    put_sample();
     while (pp_ring_used(&slot->ring))
         sched_yield();
     return atomic_load(&flushes) == before;
@@ -111,10 +117,60 @@ static void a_sample_does_not_wait_for_the_flush(void **state)
     assert_in_range(tries, 1, TRIES - 1);
 }
 
+/* Takes a sample as the handler does, in a copy of this process that another one steps through. */
+static void take_sample_in_steps(void)
+{
+    ucontext_t context;
+    pp_process_after_fork();
+    getcontext(&context);
+    atomic_store(&slot->thread.stack_top, own_stack_top());
+    atomic_store(&pp_module_table, NULL);
+    atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
+    atomic_store(&pp_capture.wake, 0);
+    if (!pp_slot_memory_begin(slot) || ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0)
+        _exit(1);
+    raise(SIGSTOP);
+    pp_take_sample(slot, &context, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), 0);
+    _exit(0);
+}
+
+static void peek(pid_t pid, void *to, const void *from, size_t size)
+{
+    struct iovec local = {to, size}, remote = {(void *)(uintptr_t)from, size};
+    assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), size);
+}
+
+static void the_sample_is_there_when_the_thread_is_woken(void **state)
+{
+    (void)state;
+    int status;
+    uint32_t wake = 0;
+    pid_t child = fork();
+    if (child == 0)
+        take_sample_in_steps();
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFSTOPPED(status));
+    struct pp_ring ring;
+    peek(child, &ring, &slot->ring, sizeof ring);
+    assert_int_equal(pp_ring_used(&ring), 0);
+    while (WIFSTOPPED(status) && !wake) {
+        assert_int_equal(ptrace(PTRACE_SINGLESTEP, child, NULL, NULL), 0);
+        assert_int_equal(waitpid(child, &status, 0), child);
+        if (WIFSTOPPED(status))
+            peek(child, &wake, &pp_capture.wake, sizeof wake);
+    }
+    assert_int_equal(wake, PP_WAKE_MODULES);
+    peek(child, &ring, &slot->ring, sizeof ring);
+    kill(child, SIGKILL);
+    waitpid(child, &status, 0);
+    assert_true(pp_ring_used(&ring) > sizeof(struct pp_record_sample));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_sample_does_not_wait_for_the_flush, start, end),
+        cmocka_unit_test(a_sample_does_not_wait_for_the_flush),
+        cmocka_unit_test(the_sample_is_there_when_the_thread_is_woken),
     };
-    return cmocka_run_group_tests_name("loop", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("loop", tests, start, end);
 }
