@@ -55,11 +55,11 @@ static void note_change(uint64_t before_ns)
     uint64_t before = NS_PER_SECOND / before_ns, now = NS_PER_SECOND / rate.throttle.period_ns;
     unsigned hundredths = rate.throttle.share_ppm * 100 / PPM_PER_PERCENT;
     if (before != now)
-        pp_write_note(now < before, pp_format(line, sizeof line,
-                                              "samples cost %u.%02u %s of the CPU time: %lu of %lu samples per CPU "
-                                              "second are taken (PYPROF_MAX_OVERHEAD)",
-                                              hundredths / 100, hundredths % 100, "%", now,
-                                              NS_PER_SECOND / pp_config.period_ns));
+        pp_write_note(now < before,
+                      pp_format(line, sizeof line,
+                                "samples cost %u.%02u %s of the CPU time: %lu of %lu samples per CPU "
+                                "second are taken (PYPROF_MAX_OVERHEAD)",
+                                hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_config.period_ns));
 }
 
 void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers)

@@ -88,6 +88,20 @@ def overhead():
             print(f"  {what:40} {spread(ratios)}")
 
 
+def own_cost():
+    seconds = 20
+    print(f"own CPU time beside busy Python threads, {seconds} s at 100 Hz, % of one core    handlers  flush thread  samples")
+    busy = "import sys, threading, time\nend = time.monotonic() + float(sys.argv[2])\ndef work():\n    while time.monotonic() < end:\n"
+    busy += "        sum(range(1000))\nfor _ in range(int(sys.argv[1])):\n    threading.Thread(target=work).start()\n"
+    for threads in 1, 10, 64:
+        with tempfile.TemporaryDirectory() as directory:
+            run([python, "-c", busy, str(threads), str(seconds)], True, directory)
+            total = json.loads(subprocess.check_output([pyprof, "info", "--json", directory]))["total"]
+            handlers, wall = total["handler_ns"]["mean"] * total["samples"], total["wall_ns"]
+            rest = total["own_ns"] - handlers
+            print(f"  {threads:2} threads {100 * handlers / wall:58.3f}{100 * rest / wall:14.3f}{total['samples']:9}")
+
+
 def handler_in_contexts():
     print("a task, its awaiter, a span, labels and an endpoint add to a sample, ns, median (middle half) of pairs in one process")
     for _ in range(3):
@@ -101,4 +115,5 @@ def handler_in_contexts():
 start_up()
 handler_by_depth()
 handler_in_contexts()
+own_cost()
 overhead()
