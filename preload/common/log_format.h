@@ -165,6 +165,9 @@ enum pp_account_key {
     PP_ACCOUNT_NOT_SELECTED,    /* how many samples these are, a part of SAMPLES */
     PP_ACCOUNT_CHILDREN_NS,     /* billed to descendants that have ended and were waited for, profiled or not; not in
                                    the sum */
+    PP_ACCOUNT_OTHER_LABELS_NS, /* a part of SAMPLED_NS: label sets in which values were replaced by "(other)", as the
+                                   segment had too many sets */
+    PP_ACCOUNT_OTHER_LABELS,    /* how many samples these are, a part of SAMPLES */
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;

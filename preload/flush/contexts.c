@@ -2,6 +2,7 @@
 #include "contexts.h"
 #include "../base/arena.h"
 #include "../base/message.h"
+#include "../log/label_sets.h"
 #include "awaiting.h"
 #include "interval_data.h"
 #include "own_labels.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interval_data.h"
+#include "../log/label_sets.h"
 #include "traces.h"
 
 struct pp_interval pp_interval;
@@ -21,6 +22,10 @@ bool pp_add_sample(uint64_t *sum, const struct pp_sample_key *key, uint64_t coun
     struct pp_intern_entry *entry = pp_intern_entry(&pp_interval.samples, id);
     entry->value[0] += count;
     entry->value[1] += cpu_ns;
+    if (key->labels && pp_labels_have_other(&pp_interval.tables, key->labels)) {
+        pp_interval.account.other_labels += count;
+        pp_interval.account.other_labels_ns += cpu_ns;
+    }
     return true;
 }
 

@@ -89,6 +89,8 @@ static void count_as_lost(const struct pp_account *before)
     now->estimated_ns = before->estimated_ns;
     now->left_out_ns = before->left_out_ns;
     now->left_out = before->left_out;
+    now->other_labels_ns = before->other_labels_ns;
+    now->other_labels = before->other_labels;
     now->lost_samples += now->samples - before->samples;
     now->samples = before->samples;
     now->lost_ns += sampled + unsampled + exits;

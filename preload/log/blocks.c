@@ -62,6 +62,12 @@ void pp_put_svarint(struct pp_buffer *buffer, int64_t value)
     pp_put_varint(buffer, (uint64_t)value << 1 ^ (uint64_t)(value >> 63));
 }
 
+void pp_block_start(struct pp_buffer *buffer, uint32_t id)
+{
+    if (buffer->length == 0)
+        pp_put_varint(buffer, id);
+}
+
 size_t pp_record_begin(struct pp_buffer *buffer)
 {
     size_t begun = buffer->length;

@@ -16,6 +16,8 @@ struct pp_buffer {
 void pp_put_bytes(struct pp_buffer *buffer, const void *bytes, size_t length);
 void pp_put_varint(struct pp_buffer *buffer, uint64_t value);
 void pp_put_svarint(struct pp_buffer *buffer, int64_t value);
+/* Begins the payload of a definition block, if it is empty, with the id of its first record. */
+void pp_block_start(struct pp_buffer *buffer, uint32_t id);
 /* Put a record's length before it: begin, put the fields, end with what begin returned. */
 size_t pp_record_begin(struct pp_buffer *buffer);
 void pp_record_end(struct pp_buffer *buffer, size_t begun);

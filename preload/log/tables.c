@@ -7,7 +7,6 @@
 #define FULL_MIN       ((size_t)8 << 20)
 #define FULL_SHARE     4     /* times what lasts */
 #define NAMES_MAX      1000u /* of threads, beside each one's own */
-#define LABELS_MAX     1000u /* sets, and as many of keys */
 
 void pp_tables_reset(struct pp_tables *tables)
 {
@@ -26,13 +25,6 @@ void pp_tables_reset(struct pp_tables *tables)
     tables->segment = segment;
 }
 
-/* Begins a block with the id of its first record. */
-static void start_block(struct pp_buffer *buffer, uint32_t id)
-{
-    if (buffer->length == 0)
-        pp_put_varint(buffer, id);
-}
-
 uint32_t pp_string_id(struct pp_tables *tables, const char *bytes, size_t length)
 {
     bool fresh;
@@ -43,7 +35,7 @@ uint32_t pp_string_id(struct pp_tables *tables, const char *bytes, size_t length
     }
     uint32_t id = pp_intern(&tables->strings, bytes, (uint32_t)length, &fresh);
     if (fresh) {
-        start_block(&tables->fresh[PP_BLOCK_STRINGS], id);
+        pp_block_start(&tables->fresh[PP_BLOCK_STRINGS], id);
         pp_put_varint(&tables->fresh[PP_BLOCK_STRINGS], length);
         pp_put_bytes(&tables->fresh[PP_BLOCK_STRINGS], bytes, length);
     }
@@ -60,7 +52,7 @@ uint32_t pp_module_id(struct pp_tables *tables, struct pp_module *module)
     module->log_id = ++tables->modules;
     module->log_segment = tables->segment;
     struct pp_buffer *out = &tables->fresh[PP_BLOCK_MODULES];
-    start_block(out, module->log_id);
+    pp_block_start(out, module->log_id);
     size_t record = pp_record_begin(out);
     pp_put_varint(out, path);
     pp_put_varint(out, module->bias);
@@ -80,7 +72,7 @@ static uint32_t record_id(struct pp_intern *table, struct pp_buffer *out, const 
     bool fresh;
     uint32_t id = pp_intern(table, fields, (uint32_t)(count * sizeof *fields), &fresh);
     if (fresh) {
-        start_block(out, id);
+        pp_block_start(out, id);
         size_t record = pp_record_begin(out);
         for (unsigned i = 0; i < count; i++)
             pp_put_varint(out, fields[i]);
@@ -122,7 +114,7 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
     uint32_t key[] = {parent, frame};
     uint32_t id = pp_intern(&tables->nodes, key, sizeof key, &fresh);
     if (fresh) {
-        start_block(&tables->fresh[PP_BLOCK_NODES], id);
+        pp_block_start(&tables->fresh[PP_BLOCK_NODES], id);
         pp_put_varint(&tables->fresh[PP_BLOCK_NODES], id - parent);
         pp_put_varint(&tables->fresh[PP_BLOCK_NODES], frame);
     }
@@ -135,54 +127,6 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
         entry->value[0] = 0;
         tables->lasting_nodes++;
     }
-    return id;
-}
-
-static void define_labels(struct pp_tables *tables, uint32_t id, const char *set, uint32_t length)
-{
-    struct pp_buffer *out = &tables->fresh[PP_BLOCK_LABELS];
-    start_block(out, id);
-    size_t record = pp_record_begin(out);
-    for (const char *text = set; text < set + length; text += strlen(text) + 1)
-        pp_put_varint(out, pp_string_id(tables, text, strlen(text)));
-    pp_record_end(out, record);
-}
-
-/* Copies a label set with other values; returns its length. */
-static uint32_t with_values(char out[PP_LABELS_BYTES], const char *set, uint32_t length, const char *value)
-{
-    uint32_t used = 0, value_bytes = (uint32_t)strlen(value) + 1;
-    bool is_key = true;
-    for (const char *text = set; text < set + length; text += strlen(text) + 1, is_key = !is_key) {
-        uint32_t bytes = (uint32_t)strlen(text) + 1;
-        if (!is_key)
-            continue;
-        if (used + bytes + value_bytes > PP_LABELS_BYTES)
-            break;
-        memcpy(out + used, text, bytes);
-        memcpy(out + used + bytes, value, value_bytes);
-        used += bytes + value_bytes;
-    }
-    return used;
-}
-
-uint32_t pp_labels_id(struct pp_tables *tables, const char *set, uint32_t length)
-{
-    char others[PP_LABELS_BYTES];
-    bool fresh;
-    uint32_t id = length ? pp_intern_find(&tables->labels, set, length) : 0;
-    if (id || !length)
-        return id;
-    if (tables->labels.count >= LABELS_MAX) {
-        length = with_values(others, set, length, "(other)");
-        set = others;
-        id = pp_intern_find(&tables->labels, set, length);
-        if (id || tables->labels.count >= 2 * LABELS_MAX)
-            return id;
-    }
-    id = pp_intern(&tables->labels, set, length, &fresh);
-    if (fresh)
-        define_labels(tables, id, set, length);
     return id;
 }
 
@@ -240,7 +184,7 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
             pp_put_block(out, PP_BLOCK_THREADS, &payload, sequence);
             pp_buffer_clear(&payload);
         }
-        start_block(&payload, thread.id);
+        pp_block_start(&payload, thread.id);
         size_t record = pp_record_begin(&payload);
         pp_put_varint(&payload, thread.tid);
         pp_put_varint(&payload, thread.name);

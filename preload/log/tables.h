@@ -10,14 +10,12 @@
 #include "../python/line_table.h"
 #include "blocks.h"
 
-#define PP_LABELS_BYTES 4096u /* of a label set */
-
 struct pp_tables {
     struct pp_arena arena;
     uint32_t segment; /* counts segments: ids kept elsewhere are void when it differs */
     struct pp_intern strings, codes, frames, nodes;
     struct pp_intern thread_names; /* {thread, string} -> the id of that name */
-    struct pp_intern labels;       /* label sets, as pp_labels_id has them */
+    struct pp_intern labels;       /* label_sets.c's */
     uint32_t modules, threads;     /* ids given out */
     uint32_t interval;             /* counts pp_tables_write, from 1 on */
     uint32_t lasting_nodes;        /* seen in more than one interval; their entries have value[0] == 0 */
@@ -43,10 +41,6 @@ uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, uint32_t n
                       uint32_t flags);
 /* Returns the id of a further name of a known thread; of many, all later ones are "(other)". */
 uint32_t pp_thread_named(struct pp_tables *tables, uint32_t thread, int tid, uint32_t name, uint64_t start_unix_ns);
-
-/* Returns the id of a label set: keys and values in turn, with a NUL after each. Of many sets, all later ones have the
- * values "(other)". */
-uint32_t pp_labels_id(struct pp_tables *tables, const char *set, uint32_t length);
 
 /* Whether the segment should end. The limit is a multiple of the memory of recurring stacks: a program that makes and
  * drops functions all the time needs no more than others. */
