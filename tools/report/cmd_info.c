@@ -152,6 +152,9 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
         print_line("not selected %.3f s in %" PRIu64
                    " samples: of traces that PYPROF_TRACES left out, and outside of traces",
                    pt_seconds(sum.not_selected_ns), sum.not_selected);
+    if (sum.other_labels_ns)
+        print_line("%" PRIu64 " samples of %.3f s have a label (other): more than 1,000 combinations of labels",
+                   sum.other_labels, pt_seconds(sum.other_labels_ns));
     print_line("context switches %" PRIu64 " by itself + %" PRIu64 " by others, page faults %" PRIu64 " + %" PRIu64
                " from disk",
                sum.voluntary_switches, sum.involuntary_switches, sum.minor_faults, sum.major_faults);
