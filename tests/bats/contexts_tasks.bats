@@ -219,10 +219,13 @@ END
     with_a_python uvloop_names
 }
 
-# many_names TASKS [NAMES]: with names of their own, or so many different ones, which say in which function each runs: 5,000 a second if that much CPU is there.
+# many_names TASKS [NAMES]: with names of their own, or so many different ones, which say in which function each runs, as its
+# endpoint does: 5,000 a second if that much CPU is there.
 many_names() {
     cat >app.py <<'END'
-import asyncio, sys, time
+import asyncio, ctypes, sys, time
+
+library = ctypes.CDLL(None)
 
 def in_0(seconds):
     end = time.thread_time() + seconds
@@ -238,6 +241,7 @@ for number in range(1, 16):
     functions.append(type(in_0)(code, space))
 
 async def request(number):
+    library.pyprof_labels(b"endpoint=in_%d" % (number % 16))
     functions[number % 16](0.0001)
 
 names = int(sys.argv[2] if sys.argv[2:] else sys.argv[1])
@@ -258,6 +262,7 @@ END
     rm -rf pyprof.out
     PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" app.py "$@" >out.txt
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
+    "$PYPROF" export --format collapsed --unit samples --by endpoint >endpoints.txt
     info >info.json
     ${READ%% *} -c '
 import json, re
@@ -278,9 +283,12 @@ total = json.load(open("info.json"))["total"]
 print(open("out.txt").read().strip(), total["samples"], "samples,", len(names), "names,", right, "with a name of their own;",
       total["most_mapped_bytes"], "bytes mapped at most")
 assert not wrong, wrong[:3]
-assert right > 50 and len(names) <= 1010, (right, len(names))
+assert right > 50 and len(names) <= 1210, (right, len(names))
 odd = [name for name in names if name not in ("(other)", "(none)", "main") and not name.startswith("request ")]
-assert not odd, odd'
+assert not odd, odd
+for line in open("endpoints.txt"):
+    ran = re.search(r";(in_\d+) \(", line)
+    assert not line.startswith("(other)") and (not ran or line.startswith(ran[1] + ";")), line'
 }
 
 hardly_any() {
@@ -291,6 +299,57 @@ hardly_any() {
 
 @test "a task for each request, with a name of its own: none is under another one's, and what is kept stays bounded" {
     with_a_python hardly_any
+}
+
+# Which endpoint a sample belongs to, its function says; each request has a tenant of its own.
+many_tenants() {
+    cat >tenants.py <<'END'
+import ctypes, hashlib, sys, threading, time
+
+library, data, space = ctypes.CDLL(None), bytes(1 << 18), {}
+for number in range(50):
+    exec("def in_%d(): hashlib.sha256(data)" % number, {"hashlib": hashlib, "data": data}, space)
+
+def serve(first):
+    number = first
+    while time.thread_time() < float(sys.argv[1]):
+        library.pyprof_labels(b"endpoint=/%d;tenant=%d" % (number % 50, number))
+        space["in_%d" % (number % 50)]()
+        number += 1
+
+threads = [threading.Thread(target=serve, args=(first,)) for first in (0, 1000000)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+END
+    # More samples than that, of a kernel of few ticks too.
+    for seconds in 3 10 30; do
+        rm -rf pyprof.out
+        PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" tenants.py $seconds
+        info >info.json
+        [ "$(reader field info.json other_labels)" -lt 100 ] || break
+    done
+    "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
+    "$PYPROF" report --json --by label:tenant >tenants.json
+    ${READ%% *} -c '
+import json, re
+total = json.load(open("info.json"))["total"]
+rows = {row["value"]: row for row in json.load(open("tenants.json"))["by"]}
+other = rows.pop("(other)")
+print(total["samples"], "samples,", len(rows), "tenants,", other)
+assert total["other_labels"] > 100 and len(rows) <= 1001, (total, len(rows))
+assert (other["samples"], other["cpu_ns"]) == (total["other_labels"], total["other_labels_ns"]), (other, total)
+for line in open("stacks.txt"):
+    ran = re.search(r";in_(\d+) \(", line)
+    assert not line.startswith("(other)") and (not ran or line.startswith("/" + ran[1] + ";")), line'
+    count=$(reader field info.json other_labels)
+    "$PYPROF" info | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels "
+    "$PYPROF" report | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels in 1 process "
+}
+
+@test "a tenant for each request: endpoints are what they are, and what has become (other) is counted" {
+    with_a_python many_tenants
 }
 
 mapped_now() {
@@ -306,7 +365,7 @@ a_minute() {
     many=$(mapped_now)
     size=$(stat -c %s "$(log_files)")
     echo "with 16 names: $few bytes mapped, log of $size_few bytes; with 300,000: $many, $size"
-    # a thousand sets of labels, however many there are
+    # a thousand sets of labels and a few more, however many there are
     [ "$many" -le $((few + 1000000)) ]
     [ "$size" -le $((size_few + 200000)) ]
 }
