@@ -139,6 +139,67 @@ rows() {
     grep -A3 '^Thread asyncio_0' report.txt | grep -qE '100\.0 % +40  /checkout' || fail "$(cat report.txt)"
 }
 
+@test "report: below the costliest endpoints what most of them awaits, and in which line; as JSON of each" {
+    cat >shop.py <<'END'
+def timing(): pass
+async def cart(): pass
+async def prices(): pass
+async def search(): pass
+async def rank(): pass
+@decorated
+async def fetch(): pass
+def login(): pass
+def price(): pass
+END
+    touch -d 2020-01-01 shop.py
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 - <<'END'
+import os
+import logs
+from logs import at, pseudo
+
+log = logs.Log()
+timing, cart, prices, search, rank, fetch, _, login, price = (
+    logs.python(name, os.path.abspath("shop.py"), line + 1)
+    for line, name in enumerate("timing cart prices search rank fetch - login price".split()))
+wait = logs.python("wait", "/usr/lib/python3.12/asyncio/tasks.py", 400)
+serving = (("task", "run_asgi"),)
+
+
+def add(endpoint, ms, frames, labels=serving):
+    log.sample("MainThread", [logs.python("run", "/usr/lib/python3.12/asyncio/base_events.py", 600), *frames], ms * 1000000, 0,
+               True, ms // 10, (*labels, ("endpoint", endpoint)))
+
+
+# Tasks with numbers in their names are one; a generator, which has no `async def`, is not awaited.
+for number in range(30):
+    add("/cart", 10, [pseudo("[awaiter]"), timing, at(cart, 34), wait, pseudo("[task]"), at(prices, 36), price],
+        (("task", f"prices-{number}"), ("awaiter", "run_asgi")))
+add("/cart", 200, [pseudo("[task]"), timing, at(cart, 35)])
+add("/search", 300, [pseudo("[task]"), timing, at(search, 40), at(rank, 50), at(fetch, 60), wait])
+add("/search", 100, [pseudo("[task]"), timing, at(search, 41)])
+add("/login", 90, [pseudo("[awaiter]"), timing, at(login, 70), wait, pseudo("[awaited]"), price], (("awaiter", "run_asgi"),))
+add("/plain", 50, [pseudo("[task]"), timing, price])
+log.write("app.pyprof")
+END
+    "$PYPROF" report app.pyprof >report.txt
+    [ "$(grep -c ' of it awaited ' report.txt)" -eq 2 ] || fail "$(cat report.txt)"
+    grep -A1 '  /cart ' report.txt | grep -qxE ' +60 % of it awaited at shop\.py:34 in cart: task prices-\* \(30 names\)' || fail "$(cat report.txt)"
+    grep -A1 '  /search ' report.txt | grep -qxE ' +75 % of it awaited at shop\.py:50 in rank: fetch' || fail "$(cat report.txt)"
+    /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" 60 "$PYPROF" report app.pyprof >narrow.txt
+    grep -qE 'of it awaited at shop\.py:34 in cart: ta' narrow.txt || fail "$(cat narrow.txt)"
+    "$PYPROF" report --json --by endpoint app.pyprof | /usr/bin/python3 -c '
+import json, sys
+rows = {row["value"]: row.get("awaited") for row in json.load(sys.stdin)["by"]}
+print(rows)
+assert rows["/login"]["kind"] == "thread" and rows["/login"]["line"] == 70 and rows["/login"]["cpu_ns"] == 90000000
+assert rows["/cart"]["kind"] == "task" and rows["/cart"]["function"] == "cart" and rows["/plain"] is None'
+    # Without its source it is not known which function is a coroutine; tasks are.
+    rm shop.py
+    "$PYPROF" report app.pyprof >report.txt
+    [ "$(grep -o 'awaited at .*' report.txt | tr '\n' ';')" = 'awaited at shop.py:34 in cart: task prices-* (30 names);awaited at shop.py:70 in login: a thread;' ] ||
+        fail "$(cat report.txt)"
+}
+
 @test "report without options has a short table of endpoints, else of tasks, else of greenlets" {
     service app
     "$PYPROF" report app.pyprof >report.txt

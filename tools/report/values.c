@@ -14,6 +14,7 @@
 #include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
+#include "awaited.h"
 #include "heaviest_path.h"
 #include "numbered.h"
 #include "report.h"
@@ -31,6 +32,7 @@
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
 #define SHORT_ROWS     5    /* of the table that is shown unasked */
 #define NAME_AT        34   /* columns of the id of a trace, before its name */
+#define AWAITED_ROWS   2    /* endpoints below which is said what they await */
 #define TRACE_NAME     "ENDPOINT OR SPAN"
 #define UNKNOWN_ROUTE  "(unknown route)" /* as the library calls it */
 
@@ -401,7 +403,31 @@ static void print_first(const struct table *table, const struct values *values, 
     }
 }
 
-static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most)
+/* Returns what most of an endpoint awaits. awaits: NULL unless endpoints are shown. */
+static struct pt_awaited awaited_by(const struct table *table, const struct pt_awaits *awaits,
+                                    const struct value *value)
+{
+    bool known = value->value && strcmp(text_of(table, value), UNKNOWN_ROUTE) != 0;
+    return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
+}
+
+static void print_values(const struct table *table, const struct values *values, uint32_t shown,
+                         const struct pt_awaits *awaits)
+{
+    uint32_t said = 0;
+    for (uint32_t i = 0; i < shown; i++) {
+        const struct value *value = &values->items[i];
+        print_value(table, value);
+        struct pt_awaited awaited = {0};
+        if (said < AWAITED_ROWS)
+            awaited = awaited_by(table, awaits, value);
+        if (awaited.ns && ++said)
+            pt_print_awaited(table->report->profile, &awaited, value->ns);
+    }
+}
+
+static void print_table(struct table *table, const struct values *values, const char *by, uint32_t most,
+                        const struct pt_awaits *awaits)
 {
     struct pt_buffer title = {0};
     uint32_t shown = 0;
@@ -412,8 +438,7 @@ static void print_table(struct table *table, const struct values *values, const 
     choose_widths(table, values, shown, title.data);
     print_heading(table, title.data);
     pt_buffer_free(&title);
-    for (uint32_t i = 0; i < shown; i++)
-        print_value(table, &values->items[i]);
+    print_values(table, values, shown, awaits);
     for (uint32_t i = shown; i < values->count; i++)
         hidden_ns += values->items[i].ns;
     if (shown < values->count)
@@ -443,7 +468,9 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
         }
         table.draws.ns = table.whole_ns;
     }
-    print_table(&table, &values, by, report->top);
+    struct pt_awaits *awaits = process == PT_NONE && thread == PT_NONE ? pt_awaits_of(report->profile, by) : NULL;
+    print_table(&table, &values, by, report->top, awaits);
+    pt_awaits_free(awaits);
     free(values.items);
 }
 
@@ -459,7 +486,9 @@ void pt_report_values_unasked(const struct pt_report *report)
     struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
     struct values values = values_of(report, answers[i], PT_NONE, PT_NONE, true);
     struct pt_buffer others = {0};
-    print_table(&table, &values, answers[i], report->cli->top ? report->top : SHORT_ROWS);
+    struct pt_awaits *awaits = pt_awaits_of(report->profile, answers[i]);
+    print_table(&table, &values, answers[i], report->cli->top ? report->top : SHORT_ROWS, awaits);
+    pt_awaits_free(awaits);
     pt_groups_append(&others, report->profile, answers[i]);
     pt_print_paragraph(0, 2, "Others: --by %s", others.data);
     pt_buffer_free(&others);
@@ -495,6 +524,7 @@ void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
     struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE, false);
     const struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
+    struct pt_awaits *awaits = pt_awaits_of(report->profile, report->cli->request.by);
     pt_json_begin(json, "by", '[');
     for (uint32_t i = 0; i < values.count && i < most; i++) {
         pt_json_begin(json, NULL, '{');
@@ -506,8 +536,12 @@ void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
         struct pt_per_request each = each_of(&table, &values.items[i]);
         if (values.items[i].requests.count)
             pt_json_requests(json, &values.items[i].requests, &each);
+        struct pt_awaited awaited = awaited_by(&table, awaits, &values.items[i]);
+        if (awaited.ns)
+            pt_json_awaited(json, report->profile, &awaited);
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');
+    pt_awaits_free(awaits);
     free(values.items);
 }
