@@ -18,7 +18,7 @@ def exported(page, *options, profile="service.pyprof"):
 @test
 def tasks_are_in_the_stacks_of_every_level_of_native_code(page):
     for level in ("libraries", "none", "all"):
-        page.open("service.html", "#n=" + level)
+        page.open("service.html", f"#y=&n={level}")
         equal(collapsed(page), exported(page, "--native=" + level), level)
     page.quiet()
 
@@ -112,21 +112,22 @@ def what_was_not_selected_is_a_group_of_its_own(page):
 def a_select_groups_and_the_link_keeps_it(page):
     page.open("service.html")
     equal(page.evaluate("[...document.getElementById('group').options].map((one) => one.value)"), ["", *GROUPS], "groups")
-    page.click_frame("[loop]")
-    page.wait("app.top > 0")
-    page.evaluate("""(() => { const select = document.getElementById('group'); select.value = 'endpoint';
-                  select.dispatchEvent(new Event('change')); })()""")
-    equal(page.evaluate("app.top"), 0, "zoomed out")
-    equal(page.drawn()[1:4], ["/checkout", "(none)", "/search/{query}"], "the values, the heaviest first")
-    assert "y=endpoint" in page.evaluate("location.hash"), page.evaluate("location.hash")
+    equal(page.drawn()[1:4], ["/checkout", "(none)", "/search/{query}"], "endpoints first, the heaviest before others")
     page.click_frame("/checkout")
     page.wait("app.top > 0")
     assert "1.60 s, 43.8 % of all" in page.text("#within"), page.text("#within")
+    page.evaluate("""(() => { const select = document.getElementById('group'); select.value = 'task';
+                  select.dispatchEvent(new Event('change')); })()""")
+    equal(page.evaluate("app.top"), 0, "zoomed out")
+    equal(page.drawn()[1:4], ["handle_request", "(none)", "refresh"], "the values, the heaviest first")
+    assert "y=task" in page.evaluate("location.hash"), page.evaluate("location.hash")
+    page.click_frame("handle_request")
+    page.wait("app.top > 0")
     link = page.evaluate("location.hash")
     page.open("service.html", link)
-    equal(page.top(), "/checkout", "zoomed by the link")
+    equal(page.top(), "handle_request", "zoomed by the link")
     page.open("service.html", "#y=nonsense")
-    equal(page.evaluate("app.state.group"), "", "a group that is none")
+    equal(page.evaluate("app.state.group"), "endpoint", "a group that is none")
     page.quiet()
 
 

@@ -8,6 +8,7 @@
 #include "../export/export.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../profile/requests.h"
 #include "flame.h"
 
 #define DEFAULT_OUTPUT "pyprof.html"
@@ -96,6 +97,8 @@ static bool write_html(const struct pt_cli *cli, const char *path)
     if (page.flame) {
         page.flame->native = cli->request.select.native;
         page.flame->group = cli->request.by;
+        if (!page.flame->group && pt_flame_has_group(page.flame, PT_COUNTED_BY))
+            page.flame->group = PT_COUNTED_BY;
     }
     const char *by = page.flame ? page.flame->group : NULL;
     if (by && !pt_flame_has_group(page.flame, by))
