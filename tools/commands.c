@@ -106,7 +106,8 @@ const struct pt_command pt_commands[] = {
      OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
-     "requests, where they are counted.\n"
+     "requests, where they are counted, and \"awaited\": the task, thread or coroutine that most of one is in, and the "
+     "line that awaits it, which the text says of the two costliest.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
      "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette or FastAPI; "
      "asyncio "
@@ -118,7 +119,7 @@ const struct pt_command pt_commands[] = {
      "Requests are counted by the Python module libpyprof (its functions wsgi, asgi and request): CPU/REQ is the CPU "
      "of "
      "an endpoint, in all threads, divided by its requests, p50 and p99 what its own thread used for a "
-     "request.\n\n"
+     "request, of asgi in the request's own task.\n\n"
      "--by trace and --trace ID show samples of the traces that the program was started to keep: PYPROF_TRACES in "
      "libpyprof(7).\n\n" PATHS_HELP,
      "pyprof report\n"
@@ -155,7 +156,8 @@ const struct pt_command pt_commands[] = {
      "as by --pid or --from and --to, has both.\n"
      "It has the source lines of the hottest functions, as far as the source is here and is what ran. "
      "'pyprof diff -o FILE.html' makes a page that compares two profiles.\n"
-     "Without --by the page first groups by endpoint, if there are any; it can group by all others, too.\n\n" PATHS_HELP,
+     "Without --by the page first groups by endpoint, if there are any; it can group by all others, "
+     "too.\n\n" PATHS_HELP,
      "pyprof flame -o app.html\n"
      "pyprof flame -o app.svg\n"
      "pyprof flame --by endpoint"},

@@ -109,8 +109,9 @@ static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t
         for (unsigned i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
             if (pp_type_is_named(objects, type, wrappers[i]))
                 return pp_generator_frame(objects, awaited);
-        if (!pp_type_is_named(objects, type, "anext_awaitable")) {
-            *known = type; /* the types of wrappers are static: none comes to have this address */
+        /* contrib/python/libpyprof has the other. */
+        if (!pp_type_is_named(objects, type, "anext_awaitable") && !pp_type_is_named(objects, type, "pyprof_steps")) {
+            *known = type; /* the types of wrappers stay: none comes to have this address */
             return 0;
         }
         if ((frame = pp_coroutine_frame(objects, awaited)) != 0)

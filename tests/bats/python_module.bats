@@ -482,3 +482,115 @@ END
 @test "wsgi() and asgi(): an application whose names cannot be found answers as without them" {
     with_each_python names_that_fail
 }
+
+asgi_is_transparent() {
+    cat >ends.py <<'END'
+import asyncio, contextvars, gc, traceback
+import libpyprof
+
+var = contextvars.ContextVar("var", default="outside")
+seen = []
+
+
+async def application(scope, receive, send):
+    var.set("inside")
+    how = scope["how"]
+    try:
+        await asyncio.sleep(0)
+        if how == "raises":
+            raise ValueError("the program's own")
+        if how == "exits":
+            raise SystemExit(3)
+        if how == "times out":
+            try:
+                await asyncio.wait_for(asyncio.sleep(10), 0.01)
+            except asyncio.TimeoutError:
+                seen.append("timeout")
+        if how == "goes on":
+            try:
+                await asyncio.sleep(10)
+            except asyncio.CancelledError:
+                seen.append("went on")
+        if how == "waits":
+            await asyncio.sleep(10)
+        if how == "driven":
+            await Awaitable()
+        return {"tuple": (1, 2), "error": KeyError("returned")}.get(how)
+    except BaseException as error:
+        seen.append(type(error).__name__)
+        raise
+    finally:
+        seen.append(how)
+
+
+class Awaitable:
+    def __await__(self):
+        yield "first"
+        return "awaitable"
+
+
+def described(call):
+    try:
+        return repr(call())
+    except BaseException as error:
+        names = [frame.name for frame in traceback.extract_tb(error.__traceback__)]
+        return repr(error), repr(error.__context__), [name for name in names if name not in ("counted", "send", "throw")]
+
+
+def asked(served, how):
+    return served({"type": "http", "path": "/", "method": "GET", "how": how}, None, None)
+
+
+async def request(served, how):
+    task = asyncio.ensure_future(asked(served, how))
+    await asyncio.sleep(0.02)
+    if how in ("waits", "goes on"):
+        task.cancel()
+    try:
+        return await task
+    finally:
+        seen.append(var.get())
+
+
+def driven(served, end):
+    coroutine = asked(served, "driven")
+    coroutine.send(None)
+    assert coroutine.send(None) == "first"
+    return end(coroutine)
+
+
+async def counted(scope, receive, send):
+    return await application(scope, receive, send)
+
+
+def ends(served):
+    del seen[:]
+    var.set("outside")
+    ways = "raises", "times out", "goes on", "waits", "tuple", "error", "returns"
+    results = [described(lambda: asyncio.run(request(served, how), debug=True)) for how in ways]
+    calls = [lambda c: c.close(), lambda c: c.throw(KeyError("thrown")), lambda c: c.throw(GeneratorExit()), lambda c: c.send(None)]
+    results += [described(lambda: driven(served, call)) for call in calls]
+    driven(served, lambda c: None)
+    gc.collect()
+    exits = asked(served, "exits")
+    exits.send(None)
+    return results, described(lambda: exits.send(None)), seen[:]
+
+
+plain, measured = ends(counted), ends(libpyprof.asgi(application))
+assert plain == measured, f"{plain}\n{measured}"
+other = asked(libpyprof.asgi(lambda *arguments: Awaitable()), "")
+other.send(None)
+assert described(lambda: other.send(None))[0] == repr(StopIteration("awaitable"))
+END
+    "$PYTHON" -W error ends.py
+    timeout 60 "$PYPROF" run -- "$PYTHON" -W error ends.py 2>run.err || fail "$(cat run.err)"
+    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
+import json, sys
+rows = [row for row in json.load(sys.stdin)["by"] if row["value"] == "/"]
+assert rows[0]["requests"] == 14 and rows[0]["measured_requests"] == 13, rows'
+}
+
+@test "asgi(): cancellation, errors, what is thrown, closed, dropped and returned are as without it" {
+    with_each_python asgi_is_transparent
+}

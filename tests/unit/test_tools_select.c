@@ -215,6 +215,7 @@ static void commands_are_installed_and_strings_are_of_their_program(void **state
         {"/srv/venv/bin/python /srv/bin/run", "/usr/bin/python3.11", "/srv/bin/run", PT_KIND_APPLICATION},
         {"/srv/venv/bin/python app.py", "/usr/bin/python3.11", "/srv/venv/bin/more/app.py", PT_KIND_APPLICATION},
         {"python3 app.py", "/usr/bin/python3.11", "/srv/lib/libpyprof/_requests.py", PT_KIND_PACKAGE},
+        {"python3 app.py", "/usr/bin/python3.11", "/srv/lib/libpyprof/_steps.py", PT_KIND_PACKAGE},
         {"python3 app.py", "/usr/bin/python3.11", "/srv/libpyprof/shop.py", PT_KIND_APPLICATION},
         {"python3 app.py", "/usr/bin/python3.11", "/srv/mylibpyprof/_requests.py", PT_KIND_APPLICATION},
         {"python3 app.py", "/usr/bin/python3.11", "_requests.py", PT_KIND_APPLICATION},

@@ -349,8 +349,8 @@ static bool print_contradiction(const struct table *table, const struct value *v
         return false;
     pt_append_duration(&whole, whole_ns);
     pt_print_paragraph(0, 2,
-                       "CPU/REQ of %s is more than its whole requests took, %s by their thread's clock: other "
-                       "threads work for it, or its work runs in step with the kernel's clock tick and "
+                       "CPU/REQ of %s is more than its requests took, %s by their thread's clock: other threads or "
+                       "tasks work for it, or its work runs in step with the kernel's clock tick and "
                        "PYPROF_CLOCK=auto samples it better",
                        text_of(table, value), whole.data);
     pt_buffer_free(&whole);
@@ -447,8 +447,8 @@ static void print_table(struct table *table, const struct values *values, const 
                values->count - shown, by, values->count);
     if (table->requests.spread)
         pt_print_paragraph(0, 2,
-                           "p50 and p99: whole requests by their thread's clock, with what runs before and after the "
-                           "endpoint (routing, middleware)");
+                           "p50 and p99: requests by their thread's clock, routing and middleware included; of ASGI "
+                           "without the tasks and threads that they start");
     if (strcmp(by, PT_COUNTED_BY) == 0)
         print_outside(table, values, shown);
     print_first(table, values, shown, print_contradiction);

@@ -132,8 +132,9 @@ def wsgi(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[
 
 
 def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
-    """The same ASGI application. Its requests are counted; its samples have the label method, and endpoint if the
-    application is not of Starlette, FastAPI or Django, whose endpoints the profiler knows.
+    """The same ASGI application. Its requests are counted, with the CPU time of their coroutines, without the tasks and
+    threads that these start; its samples have the label method, and endpoint if the application is not of Starlette,
+    FastAPI or Django, whose endpoints the profiler knows.
     """
     from ._requests import asgi as counted
 

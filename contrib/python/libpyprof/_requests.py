@@ -6,8 +6,10 @@ from __future__ import annotations
 import sys
 from _thread import _local, get_ident
 from time import thread_time_ns
+from types import CoroutineType
 
-from . import _served, labels, request
+from . import _function, _served, labels, request
+from ._steps import pyprof_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -239,6 +241,7 @@ def _starlette_name(scope: dict[str, Any], root: str) -> Optional[str]:
 
 def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
     endpoints = _Endpoints()
+    is_counted = bool(_function("pyprof_request"))
 
     async def counted(scope: dict[str, Any], receive: Any, send: Any) -> None:
         if scope["type"] not in ("http", "websocket"):
@@ -255,9 +258,13 @@ def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable
             return send(message)
 
         token = _served.set(served)
+        steps = None
         try:
             with endpoints.labels_of(served):
-                return await application(scope, receive, sent)
+                response: Any = application(scope, receive, sent)
+                if is_counted and type(response) is CoroutineType and not any(module in sys.modules for module in SWITCHING):
+                    response = steps = pyprof_steps(response)
+                return await response
         finally:
             try:
                 _served.reset(token)
@@ -265,6 +272,6 @@ def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable
                 pass  # a coroutine that is closed in another context
             if served.name is None:
                 served.name = _name(_starlette_name, scope, root)
-            endpoints.count(served)
+            endpoints.count(served, steps.cpu_ns if steps is not None else 0)
 
     return counted
