@@ -156,8 +156,9 @@ const struct pt_command pt_commands[] = {
      "as by --pid or --from and --to, has both.\n"
      "It has the source lines of the hottest functions, as far as the source is here and is what ran. "
      "'pyprof diff -o FILE.html' makes a page that compares two profiles.\n"
-     "Without --by the page first groups by endpoint, if there are any; it can group by all others, "
-     "too.\n\n" PATHS_HELP,
+     "Without --by the page first groups by endpoint, if there are any; it can group by all others, too. Its "
+     "button 'Own code' leaves the application's functions and tasks: which endpoint, which task, which "
+     "await.\n\n" PATHS_HELP,
      "pyprof flame -o app.html\n"
      "pyprof flame -o app.svg\n"
      "pyprof flame --by endpoint"},

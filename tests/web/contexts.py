@@ -132,6 +132,24 @@ def a_select_groups_and_the_link_keeps_it(page):
 
 
 @test
+def own_code_is_the_applications_functions_and_tasks_with_all_cpu(page):
+    page.open("service.html")
+    whole = page.total()
+    page.browser.click_on("#native-own")
+    page.wait("app.state.native === 'own'")
+    equal(page.total(), whole, "CPU")
+    kinds = page.evaluate("[...new Set([...app.shown.frame].slice(1).map((frame) => app.data.frames.kind[frame]))].sort()")
+    equal(kinds, [0, 5], "kinds: application, and what is no function")
+    stacks = collapsed(page)
+    assert any(";[task handle_request];" in stack for stack in stacks), stacks
+    page.open("service.html", page.evaluate("location.hash"))
+    equal(page.evaluate("[app.state.native, document.getElementById('native-own').ariaPressed]"), ["own", "true"], "the link")
+    page.browser.click_on("#native-own")
+    page.wait("app.state.native === 'libraries'")
+    page.quiet()
+
+
+@test
 def by_on_the_command_line_is_the_page_s_first_group(page):
     page.open("by_task.html")
     equal(page.evaluate("document.getElementById('group').value"), "task", "group")

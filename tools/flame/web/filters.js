@@ -78,7 +78,7 @@ function showControls(app) {
         document.getElementById(id).value = String(state[id]);
     for (const id of SWITCHES)
         document.getElementById(id).setAttribute("aria-pressed", String(state[id]));
-    for (const level of NATIVE_LEVELS)
+    for (const level of [...NATIVE_LEVELS, OWN_CODE])
         document.getElementById("native-" + level).setAttribute("aria-pressed", String(state.native === level));
     const search = document.getElementById("search");
     if (document.activeElement !== search)
@@ -122,6 +122,7 @@ function bindControls(app) {
         get(id).addEventListener("click", () => app.toggle(id));
     for (const level of NATIVE_LEVELS)
         get("native-" + level).addEventListener("click", () => app.showNative(level));
+    get("native-own").addEventListener("click", () => app.showOwn());
     get("lines").addEventListener("click", () => toggleSource(app));
     get("search").addEventListener("input", () => app.find(get("search").value));
     get("search").addEventListener("keydown", (event) => {

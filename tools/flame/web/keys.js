@@ -9,6 +9,7 @@ const KEYS = [
     ["Home", "to the root"],
     ["/", "find; Enter goes to the next match, Shift+Enter back"],
     ["n", "native code: libraries, all, or none"],
+    ["o", "own code only, on and off"],
     ["c C", "copy the function's name, or the stack"],
     ["+ −", "zoom in and out sideways, as Ctrl and the wheel; Shift and the wheel moves"],
     ["i", "inverted on and off"],
@@ -62,6 +63,7 @@ function onGraphKey(app, graph, event) {
 function onPageKey(app, event) {
     const actions = {
         "/": () => document.getElementById("search").select(),
+        o: () => app.showOwn(),
         n: () => app.showNative(NATIVE_LEVELS[(NATIVE_LEVELS.indexOf(app.state.native) + 1) % NATIVE_LEVELS.length]),
         c: () => app.copy(false),
         C: () => app.copy(true),

@@ -225,6 +225,10 @@ class App {
         this.filtered(true);
     }
 
+    showOwn() {
+        this.showNative(this.state.native === OWN_CODE ? this.data.native : OWN_CODE);
+    }
+
     find(text) {
         this.state.search = text;
         this.state.focus = -1;

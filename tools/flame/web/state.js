@@ -1,6 +1,7 @@
 /* What someone looks at, kept in the address, so that a link shows the same. */
 
 const NATIVE_LEVELS = ["none", "libraries", "all"];
+const OWN_CODE = "own"; /* in place of a level: without code of others, Python or native */
 const PARTS = 1e12; /* a part of what is zoomed is from and to so many of its parts */
 
 function firstState(data) {
@@ -71,7 +72,7 @@ function stateFromHash(hash, data) {
         [state.from, state.to] = [+range[1], +range[2]];
     keepApart(state, data, true);
     const view = parts.get("v") || "";
-    if (NATIVE_LEVELS.includes(parts.get("n")))
+    if (parts.get("n") === OWN_CODE || NATIVE_LEVELS.includes(parts.get("n")))
         state.native = parts.get("n");
     const part = /^(\d{1,13})-(\d{1,13})$/.exec(parts.get("x") || "");
     if (part && +part[1] < +part[2] && +part[2] <= PARTS)

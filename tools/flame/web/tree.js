@@ -46,8 +46,10 @@ function sumCells(data, state, shape) {
 const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4, FOLD_AWAITED = 5;
 const TASK = /^\[task[ \]]/, AWAITED = "[awaited]", CREATOR = "[creator]";
 
-function foldClasses(data) {
+function foldClasses(data, level) {
     return Uint8Array.from(data.frames.kind, (kind, i) => {
+        if (level === OWN_CODE && kind > 0 && kind !== KIND_PSEUDO)
+            return FOLD_LIBRARY;
         if (kind === KIND_NATIVE)
             return FOLD_INTERPRETER;
         if (kind === KIND_NATIVE + 1 || data.label[i] === "[jit]")
@@ -77,11 +79,12 @@ function childAdder(most) {
     return {add, shape: () => ({parent: parent.subarray(0, count), frame: frame.subarray(0, count)})};
 }
 
-/* The tree with some native frames folded into the Python functions that run them, as --native says; `place` is where
+/* The tree with some native frames folded into the Python functions that run them, as --native says, or with all code
+ * of others folded into the application's; `place` is where
  * each node has gone, `under` and `base` are as in tools/profile/fold.h. */
 function foldedShape(data, level) {
-    const classes = foldClasses(data), none = level === "none";
-    const [interpreter, native, loop] = data.outside;
+    const classes = foldClasses(data, level), none = level === "none" || level === OWN_CODE;
+    const [interpreter, libraries, loop, others] = data.outside, native = level === OWN_CODE ? others : libraries;
     const tasks = data.frame.reduce((count, frame) => (classes[frame] === FOLD_TASK ? count + 1 : count), 0);
     const inTask = new Uint8Array(data.nodes);
     const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), base = new Int32Array(data.nodes);
@@ -118,7 +121,7 @@ function foldedShape(data, level) {
     return {place, ...shape()};
 }
 
-const OUTSIDE = ["[interpreter]", "[native]", "[loop]"];
+const OUTSIDE = ["[interpreter]", "[native]", "[loop]", "[code of others]"];
 
 /* Adds a frame that is no function. Returns its number. */
 function addPseudoFrame(data, name) {
