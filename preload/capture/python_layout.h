@@ -67,6 +67,7 @@ struct pp_python_layout {
     struct {
         uint16_t units; /* 3.11+: number of code units */
         uint16_t first_line, filename, qualname, line_table, first_traceable, version, flags;
+        uint16_t consts;       /* tuple: functions that are defined in this one are in there */
         uint16_t local_names;  /* tuple of str: of the local variables, in their order */
         uint16_t instructions; /* 3.11+: where the code units begin */
         uint16_t bytecode;     /* 3.8–3.10: address of the bytes object with the code units */
@@ -89,7 +90,7 @@ struct pp_python_layout {
         uint16_t coroutine, name;
     } task;
     struct {
-        uint16_t closure, qualname;
+        uint16_t code, closure, dict, qualname;
     } function;
     uint8_t object_type; /* ob_type */
 };

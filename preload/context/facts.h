@@ -9,7 +9,7 @@
 #include "context_vars.h"
 #include "values.h"
 
-#define PP_CONTEXT_SOURCES_TEXT 1024
+#define PP_CONTEXT_SOURCES_TEXT 1536
 
 /* asyncio.h */
 struct pp_asyncio_facts {
@@ -101,9 +101,14 @@ enum pp_source_module {
     PP_MODULE_FLASK,
     PP_MODULE_LABELS,
     PP_MODULE_REQUESTS,
-    PP_MODULE_DJANGO, /* these three are known by their frames (endpoint.h) */
+    PP_MODULE_DJANGO, /* from here on: known by their frames (endpoint.h) */
+    PP_MODULE_DJANGO_WSGI,
+    PP_MODULE_DJANGO_ASGI,
     PP_MODULE_STARLETTE,
+    PP_MODULE_STARLETTE_APPLICATIONS,
+    PP_MODULE_FASTAPI,
     PP_MODULE_AIOHTTP,
+    PP_MODULE_AIOHTTP_PROTOCOL, /* up to here */
     PP_MODULE_GREENLET,
     PP_MODULE_OLD_GREENLET,
     PP_MODULE_GEVENT,

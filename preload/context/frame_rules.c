@@ -9,6 +9,7 @@
 #define LOCALS_MAX     64 /* that are searched */
 #define CODE_FREE_3_8  80 /* of code objects up to 3.10: names of variables that are in cells */
 #define CODE_CELLS_3_8 88
+#define CODE_NESTED    16 /* in the flags of a code object: the function is defined in another one */
 
 struct ascii {
     const char *characters;
@@ -108,15 +109,26 @@ static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code,
 }
 
 /* async-signal-safe. */
+static bool is_named(const struct function *function, const struct rule *rule)
+{
+    const struct ascii *name = function->minor < 11 ? &rule->name : &rule->qualname;
+    return function->name.bytes == name->length && ends_with(&function->name, function->name_characters, name);
+}
+
+/* async-signal-safe. */
+static bool is_in(const struct function *function, const struct ascii *file)
+{
+    uint32_t before = function->file.bytes - file->length;
+    return ends_with(&function->file, function->file_characters, file) &&
+           (before == 0 || function->file_characters[before - 1] == '/');
+}
+
+/* async-signal-safe. */
 static struct pp_frame_says says_of(const struct function *function, const struct pp_object_reader *reader,
                                     uintptr_t code)
 {
     for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
-        const struct ascii *name = function->minor < 11 ? &rule->name : &rule->qualname;
-        uint32_t before = function->file.bytes - rule->file.length;
-        if (function->name.bytes != name->length || !ends_with(&function->name, function->name_characters, name) ||
-            !ends_with(&function->file, function->file_characters, &rule->file) ||
-            (before != 0 && function->file_characters[before - 1] != '/'))
+        if (!is_named(function, rule) || !is_in(function, &rule->file))
             continue;
         uint8_t local = find_local(reader, code, rule->local);
         if (!rule->local || local != PP_NO_LOCAL)
@@ -134,27 +146,71 @@ struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const
     return says_of(&function, reader, code);
 }
 
-struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code)
+/* The characters of a function's names. */
+struct characters {
+    uint8_t name[NAME_MAX], file[FILE_MAX];
+};
+
+/* Reads what may be no code object at all. async-signal-safe. */
+static bool read_function(const struct pp_object_reader *reader, uintptr_t code, struct characters *characters,
+                          struct function *function)
 {
-    static const struct pp_frame_says nothing = {PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
     const struct pp_python_layout *layout = &reader->python->layout;
-    uint8_t name_characters[NAME_MAX], file_characters[FILE_MAX];
     uintptr_t type, object;
     struct pp_str name, file;
     if (!pp_object_type(reader, code, &type) || type != reader->python->code_type ||
         !pp_object_word(reader, code + layout->code.qualname, &object) ||
         !pp_str_open(reader, object, NAME_MAX, &name) || name.record.cut ||
-        !pp_object_copy(reader, name_characters, name.data, name.record.bytes) ||
+        !pp_object_copy(reader, characters->name, name.data, name.record.bytes) ||
         !pp_object_word(reader, code + layout->code.filename, &object) ||
         !pp_str_open(reader, object, UINT32_MAX, &file))
-        return nothing;
+        return false;
     /* the end of the path says it */
     uint32_t skipped = file.record.bytes > FILE_MAX ? file.record.bytes - FILE_MAX : 0;
     file.record.bytes -= skipped;
-    if (!pp_object_copy(reader, file_characters, file.data + skipped, file.record.bytes))
-        return nothing;
-    const struct function function = {layout->minor, name.record, file.record, name_characters, file_characters};
+    *function = (struct function){layout->minor, name.record, file.record, characters->name, characters->file};
+    return pp_object_copy(reader, characters->file, file.data + skipped, file.record.bytes);
+}
+
+struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code)
+{
+    struct characters characters;
+    struct function function;
+    if (!read_function(reader, code, &characters, &function))
+        return (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
     return says_of(&function, reader, code);
+}
+
+/* Whether the function is in a directory that has the name of the file's first one. */
+static bool is_in_package(const struct function *function, const struct ascii *file)
+{
+    uint32_t length = 1;
+    while (file->characters[length - 1] != '/')
+        length++;
+    for (uint32_t at = 1; at + length <= function->file.bytes; at++)
+        if (function->file_characters[at - 1] == '/' &&
+            memcmp(function->file_characters + at, file->characters, length) == 0)
+            return true;
+    return false;
+}
+
+bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, const char *qualname, size_t length)
+{
+    struct characters characters;
+    struct function function;
+    const struct rule *rule = rules, *end = rules + sizeof rules / sizeof *rules;
+    uint32_t flags;
+    while (rule < end && (rule->qualname.length != length || memcmp(rule->qualname.characters, qualname, length) != 0))
+        rule++;
+    if (rule == end || !read_function(reader, code, &characters, &function) ||
+        !pp_object_copy(reader, &flags, code + reader->python->layout.code.flags, sizeof flags))
+        return false;
+    struct pp_frame_says says = says_of(&function, reader, code);
+    if (says.rule != PP_FRAME_ANY)
+        return says.rule == rule->rule && rule->second && says.second == PP_NO_LOCAL;
+    if (is_in(&function, &rule->file))
+        return !(flags & CODE_NESTED) || is_named(&function, rule);
+    return function.minor >= 11 && is_named(&function, rule) && is_in_package(&function, &rule->file);
 }
 
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)

@@ -40,6 +40,10 @@ struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const
                                       uintptr_t code);
 /* Returns it for what may be no code object at all. async-signal-safe. */
 struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code);
+/* Returns whether a function should have the rule of this qualified name, and has none, or not all of it: it is in the
+ * rule's file and not made by another function, as wrappers are, or it has that name and is in the rule's package. Its
+ * locals, its name or its file differ then. For the flush thread. */
+bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, const char *qualname, size_t length);
 
 /* Reads a local variable of a frame. async-signal-safe. */
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value);

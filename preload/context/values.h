@@ -19,6 +19,7 @@ enum pp_class {
     PP_CLASS_TUPLE = 26,
     PP_CLASS_BYTES = 27,
     PP_CLASS_DICT = 29,
+    PP_CLASS_TYPE = 31,
 };
 
 /* Where the instances of a class made by Python keep an attribute for which the class has a slot. */

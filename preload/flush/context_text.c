@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "context_text.h"
 #include "../base/message.h"
+#include "frame_sources.h"
 #include "python_modules.h"
 #include <string.h>
 
@@ -8,7 +9,7 @@ struct source {
     bool imported;
     bool found;
     const char *name;
-    const char *remark; /* why it was not found, or what is to be known of it; NULL: nothing */
+    const char *remark; /* why it was not found, or what is to be known of it; NULL or empty: nothing */
     enum pp_source_module package;
     const char *version; /* the attribute of the package that has it; NULL: it has none that is worth naming */
 };
@@ -44,7 +45,7 @@ static void add_source(const struct pp_object_reader *reader, const uintptr_t *m
     pp_text_add(text, !source->found ? PP_CONTEXT_TEXT_NOT : text->length ? ", " : "");
     pp_text_add(text, source->name);
     add_version(reader, modules, source, text);
-    if (!source->remark)
+    if (!source->remark || !*source->remark)
         return;
     pp_text_add(text, " (");
     pp_text_add(text, source->remark);
@@ -67,6 +68,7 @@ void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *mod
     const char *file = strrchr(writer, '/');
     bool by_ddtrace = facts->thread_context.word.kind && strstr(writer, PP_DDTRACE_PATH);
     pp_format(spans, sizeof spans, "spans of %s", by_ddtrace ? "ddtrace" : file ? file + 1 : writer);
+    char django[PP_FRAME_SOURCE_REMARK], starlette[PP_FRAME_SOURCE_REMARK], aiohttp[PP_FRAME_SOURCE_REMARK];
     const struct source sources[] = {
         {modules[PP_MODULE_ASYNCIO], facts->asyncio.task_type,
          facts->awaiters.partial_type ? "asyncio tasks and what awaits them" : "asyncio tasks", reasons->asyncio, 0,
@@ -87,10 +89,12 @@ void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *mod
          PP_MODULE_SENTRY_PACKAGE, "VERSION"},
         {modules[PP_MODULE_FLASK], facts->flask.variable.address, "endpoints of Flask", reasons->flask,
          PP_MODULE_FLASK_PACKAGE, "__version__"},
-        {modules[PP_MODULE_DJANGO], true, "endpoints of Django", NULL, PP_MODULE_DJANGO_PACKAGE, "__version__"},
-        {modules[PP_MODULE_STARLETTE], true, "endpoints of Starlette", NULL, PP_MODULE_STARLETTE_PACKAGE,
-         "__version__"},
-        {modules[PP_MODULE_AIOHTTP], true, "endpoints of aiohttp", NULL, PP_MODULE_AIOHTTP_PACKAGE, "__version__"},
+        {modules[PP_MODULE_DJANGO], pp_frame_source_find(reader, modules, PP_MODULE_DJANGO, django),
+         "endpoints of Django", django, PP_MODULE_DJANGO_PACKAGE, "__version__"},
+        {modules[PP_MODULE_STARLETTE], pp_frame_source_find(reader, modules, PP_MODULE_STARLETTE, starlette),
+         "endpoints of Starlette", starlette, PP_MODULE_STARLETTE_PACKAGE, "__version__"},
+        {modules[PP_MODULE_AIOHTTP], pp_frame_source_find(reader, modules, PP_MODULE_AIOHTTP, aiohttp),
+         "endpoints of aiohttp", aiohttp, PP_MODULE_AIOHTTP_PACKAGE, "__version__"},
         {modules[PP_MODULE_LABELS], facts->labels.variable.address, "the program's labels", reasons->labels, 0, NULL},
     };
     struct pp_text text;

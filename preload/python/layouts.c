@@ -21,7 +21,7 @@
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
 #define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .context = 240, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
-    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36,                \
+    .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36, .consts = 56,  \
     .local_names = 72, .copy_size = 128
 /* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
 #define THREAD_STATE                                                                                                   \
@@ -30,8 +30,10 @@
 #define FRAME .code = 0, .previous = 8, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
-    .line_table = header + 120, .version = header + 76, .flags = header + 32, .local_names = header + 80,              \
-    .first_traceable = traceable, .instructions = end, .copy_size = end
+    .line_table = header + 120, .version = header + 76, .flags = header + 32, .consts = header + 8,                    \
+    .local_names = header + 80, .first_traceable = traceable, .instructions = end, .copy_size = end
+/* PyFunctionObject of 3.10 on. */
+#define FUNCTION(header) .code = header + 32, .closure = header + 56, .dict = header + 72, .qualname = header + 24
 
 static const struct pp_python_layout layouts[] = {
     {
@@ -51,7 +53,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 872},
         .task = {.size = 144, .coroutine = 112, .name = 120},
-        .function = {.closure = 48, .qualname = 104},
+        .function = {.code = 16, .closure = 48, .dict = 72, .qualname = 104},
     },
     {
         .minor = 9,
@@ -65,7 +67,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 880, .cached_keys = 864},
         .task = {.size = 184, .coroutine = 152, .name = 160},
-        .function = {.closure = 48, .qualname = 104},
+        .function = {.code = 16, .closure = 48, .dict = 72, .qualname = 104},
     },
     {
         .minor = 10,
@@ -79,7 +81,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 888, .cached_keys = 872},
         .task = {.size = 192, .coroutine = 160, .name = 168},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
     {
         .minor = 11,
@@ -101,6 +103,7 @@ static const struct pp_python_layout layouts[] = {
         .generator = {.frame = 80, .qualname = 40},
         .code = {.units = 16,
                  .flags = 48,
+                 .consts = 24,
                  .first_line = 72,
                  .filename = 112,
                  .qualname = 128,
@@ -112,7 +115,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 48, 72, 2),
         .heap_type = {.size = 904, .cached_keys = 872},
         .task = {.size = 176, .coroutine = 136, .name = 144},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
     {
         .minor = 12,
@@ -136,7 +139,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 920, .cached_keys = 880},
         .task = {.size = 176, .coroutine = 136, .name = 144},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
     {
         .minor = 13,
@@ -151,7 +154,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 928, .cached_keys = 880},
         .task = {.size = 144, .coroutine = 120, .name = 128},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
     {
         .minor = 13,
@@ -167,7 +170,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(32, 56, 72, 2),
         .heap_type = {.cached_keys = 896},
         .task = {.size = 160, .coroutine = 136, .name = 144},
-        .function = {.closure = 88, .qualname = 56},
+        .function = {FUNCTION(32)},
     },
     {
         .minor = 14,
@@ -183,7 +186,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 936, .cached_keys = 880},
         .task = {.size = 168, .coroutine = 128, .name = 136},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
     {
         .minor = 14,
@@ -200,7 +203,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(32, 56, 72, 8),
         .heap_type = {.cached_keys = 896},
         .task = {.size = 184, .coroutine = 144, .name = 152},
-        .function = {.closure = 88, .qualname = 56},
+        .function = {FUNCTION(32)},
     },
     {
         .minor = 15,
@@ -224,7 +227,7 @@ static const struct pp_python_layout layouts[] = {
         OBJECTS(16, 40, 56, 2),
         .heap_type = {.size = 944, .cached_keys = 888},
         .task = {.size = 168, .coroutine = 128, .name = 136},
-        .function = {.closure = 72, .qualname = 40},
+        .function = {FUNCTION(16)},
     },
 };
 

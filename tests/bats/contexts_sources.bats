@@ -95,16 +95,17 @@ faked() {
 
 unknown() {
     faked unknown
-    sources "endpoints of Django 9.8; not asyncio tasks (_asyncio.Task is not of the size that it has in this version of CPython); \
+    sources "; not asyncio tasks (_asyncio.Task is not of the size that it has in this version of CPython); \
 not tasks of trio 9.0 (its tasks are not laid out as they are known); \
 not greenlets 8.1 (the class greenlet, or its C interface, is not of a size and form that is known); \
 not spans of OpenTelemetry (its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than contextvars_context); \
 not spans of ddtrace (its spans are not the objects of Python that they are up to 3.x); \
 not spans of Sentry 1.9 (its scopes and spans are not those of 2.x); \
 not endpoints of Flask 1.1 (flask.globals has no context variable _cv_request, as since 2.2); \
+not endpoints of Django 9.8 (convert_exception_to_response.<locals>.inner of django.core.handlers.base is not as it is known); \
 not the program's labels (libpyprof.pyprof_labels is no context variable)"
     "$PYPROF" info >info.txt
-    [ "$(grep -c "but not to" info.txt)" -eq 8 ] || fail "$(cat info.txt)"
+    [ "$(grep -c "but not to" info.txt)" -eq 9 ] || fail "$(cat info.txt)"
     for by in task greenlet endpoint span label:customer; do
         [ "$("$PYPROF" report --json --by "$by" | ${READ%% *} -c 'import json, sys; print(len([row for row in json.load(sys.stdin)["by"] if row["value"]]))' 2>/dev/null || echo 0)" -eq 0 ] ||
             fail "$by: $("$PYPROF" report --by "$by")"
@@ -113,6 +114,27 @@ not the program's labels (libpyprof.pyprof_labels is no context variable)"
 
 @test "packages of unknown layout are left out, each with one line that says why" {
     with_each_python unknown
+}
+
+renamed() {
+    faked renamed
+    sources "endpoints of Starlette 9.2 (in part: Route.handle of starlette.routing is not as it is known); \
+not endpoints of Django 9.1 (convert_exception_to_response.<locals>.inner of django.core.handlers.base is not as it is known); \
+not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_protocol is not as it is known)"
+}
+
+@test "a function by whose frames endpoints are known is renamed, or its local: it is said" {
+    with_each_python renamed
+}
+
+wrapped() {
+    faked wrapped
+    sources "endpoints of Django 9.1, endpoints of Starlette 9.2; \
+not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_protocol is not as it is known)"
+}
+
+@test "a function by whose frames endpoints are known is wrapped: nothing is said of it" {
+    with_each_python wrapped
 }
 
 # by_is KEY: the rows of --by are those of truth.json, and nothing else but requests without a route, each with about its

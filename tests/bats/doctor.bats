@@ -70,6 +70,24 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
     kill "$pid"
 }
 
+@test "what samples belong to: sources with their versions, and those that are not read, with the reason" {
+    begin env LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "import asyncio, sys, types
+def package(name, **names):
+    sys.modules[name] = types.ModuleType(name)
+    vars(sys.modules[name]).update(names)
+package('flask', __version__='1.1')
+package('flask.globals')
+package('starlette', __version__='9.2')
+package('starlette.routing')
+package('aiohttp', __version__='3.9')
+package('aiohttp.web_urldispatcher')
+$spin"
+    wait_until 60 doctor_says 0 "$pid" 'ok contexts samples belong to asyncio tasks and what awaits them, endpoints of aiohttp 3.9 warn'
+    says 'warn contexts samples do not belong to endpoints of Flask 1.1 \(flask.globals has no context variable _cv_request, as since 2.2\)'
+    says 'warn contexts samples do not belong to endpoints of Starlette 9.2 \(Route.handle of starlette.routing is not as it is known\)'
+    kill "$pid"
+}
+
 @test "not preloaded, library missing, no Python, static program" {
     begin "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL library not preloaded.*start it with: pyprof run -- '

@@ -1,8 +1,11 @@
 """fake_sources.py KIND: packages and functions that have the names of known ones, and are something else.
 
 unknown: packages of other layouts. frames: functions without the locals, or with others in them; prints the CPU of each that has an
-endpoint. replaced: labels by one module, then by another one of its name. Each uses CPU for a second or so."""
+endpoint. replaced: labels by one module, then by another one of its name. renamed: frameworks whose functions are called
+otherwise, or have other locals. wrapped: such with known functions, which others have wrapped. Each uses CPU for a second or
+so."""
 import contextvars
+import functools
 import json
 import sys
 import threading
@@ -21,6 +24,14 @@ def package(name, **names):
     vars(module).update(names)
     sys.modules[name] = module
     return module
+
+
+def wait(then=lambda: None):
+    for _ in range(2):
+        use(0.3)
+        time.sleep(1.3)  # what is there is found once a second
+        use(0.3)
+        then()
 
 
 class Other:
@@ -50,11 +61,7 @@ def unknown():
     package("_asyncio", Task=Other, Future=Other, _current_tasks=[])
     package("django", __version__="9.8")
     package("django.core.handlers.base")
-    for _ in range(2):
-        use(0.3)
-        time.sleep(1.3)  # what is there is found once a second
-        use(0.3)
-        var.set(Other())
+    wait(lambda: var.set(Other()))
 
 
 def forged(qualname, file, source):
@@ -111,5 +118,62 @@ def replaced():
     print(json.dumps({"one": 1, "two": 1, "three": 1}))
 
 
+def defined(name, file, source):
+    """A module of this source."""
+    module = types.ModuleType(name)
+    exec(compile(source, "/x/" + file, "exec"), vars(module))
+    sys.modules[name] = module
+    return module
+
+
+def frameworks(local, route_local, method):
+    package("django", __version__="9.1")
+    exception = defined(
+        "django.core.handlers.exception",
+        "django/core/handlers/exception.py",
+        f"def convert_exception_to_response(respond):\n  def inner({local}): return respond({local})\n  return inner",
+    )
+    package("django.core.handlers.base", convert_exception_to_response=exception.convert_exception_to_response)
+    defined("django.core.handlers.wsgi", "django/core/handlers/wsgi.py", f"class WSGIHandler:\n  def __call__(self, environ): {local} = 1")
+    package("starlette", __version__="9.2")
+    method_of = "class {}:\n  def handle({}, scope): pass\n"
+    routes = method_of.format("Route", route_local) + "".join(method_of.format(name, "self") for name in ("Mount", "WebSocketRoute"))
+    defined("starlette.routing", "starlette/routing.py", routes)
+    package("aiohttp", __version__="9.3")
+    package("aiohttp.web_urldispatcher")
+    defined("aiohttp.web_protocol", "aiohttp/web_protocol.py", f"class RequestHandler:\n  def {method}(self, request): pass")
+
+
+def renamed():
+    frameworks("a_request", "this", "_handle")
+    wait()
+
+
+def wrapped():
+    def trace(function):
+        return lambda *arguments: function(*arguments)
+
+    class Proxy:
+        def __init__(self, function):
+            self.function = function
+
+        def __get__(self, instance, owner):
+            return functools.partial(self.function, instance)
+
+    frameworks("request", "self", "_handle")  # aiohttp's is renamed, nobody has wrapped it
+    base, wsgi = sys.modules["django.core.handlers.base"], sys.modules["django.core.handlers.wsgi"]
+    routing = sys.modules["starlette.routing"]
+    base.convert_exception_to_response = functools.wraps(base.convert_exception_to_response)(trace(base.convert_exception_to_response))
+    # As some tracers do it: the function is the same one, of other code.
+    call = wsgi.WSGIHandler.__call__
+    call.__wrapped__ = types.FunctionType(call.__code__, call.__globals__)
+    call.__code__ = defined("other", "django/core/handlers/wsgi.py", "class WSGIHandler:\n  def __call__(*a): pass").WSGIHandler.__call__.__code__
+    routing.Route.handle = Proxy(routing.Route.handle)
+    decorator = defined("other", "starlette/routing.py", "def decorator(function):\n  def wrapper(*a): return function(*a)\n  return wrapper")
+    routing.Mount.handle = decorator.decorator(routing.Mount.handle)
+    routing.WebSocketRoute = type("WebSocketRoute", (routing.WebSocketRoute,), {"handle": lambda self, scope: None})
+    wait()
+
+
 use(0.2)
-{"unknown": unknown, "frames": frames, "replaced": replaced}[sys.argv[1]]()
+{"unknown": unknown, "frames": frames, "replaced": replaced, "renamed": renamed, "wrapped": wrapped}[sys.argv[1]]()
