@@ -80,6 +80,13 @@ struct pp_capture {
 
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
+    /* Whether a sample was taken in the interpreter that they are of since the flush thread has cleared this; and
+     * another one in which one was taken: its two words may be of different ones. */
+    _Atomic uint32_t contexts_met;
+    struct {
+        const struct pp_python *_Atomic python;
+        _Atomic uintptr_t interpreter_state;
+    } contexts_unread;
 
     /* PYPROF_TRACES, constant since the start: a trace is selected if the low 64 bits of its id are this or less. */
     bool traces_kept;

@@ -45,6 +45,19 @@ bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind
     return true;
 }
 
+/* Notes in which interpreter the thread is. Threads share these words: they are written when they change.
+ * async-signal-safe. */
+static void note_interpreter(bool is_known, const struct pp_python *python, uintptr_t interpreter_state)
+{
+    if (is_known && !atomic_load_explicit(&pp_capture.contexts_met, memory_order_relaxed))
+        atomic_store_explicit(&pp_capture.contexts_met, 1, memory_order_relaxed);
+    if (is_known ||
+        atomic_load_explicit(&pp_capture.contexts_unread.interpreter_state, memory_order_relaxed) == interpreter_state)
+        return;
+    atomic_store_explicit(&pp_capture.contexts_unread.python, python, memory_order_relaxed);
+    atomic_store_explicit(&pp_capture.contexts_unread.interpreter_state, interpreter_state, memory_order_relaxed);
+}
+
 struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *state, struct pp_slot *slot)
 {
     const struct pp_context_facts *facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire);
@@ -52,8 +65,11 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     atomic_store_explicit(&slot->thread.interpreter_state, interpreter_state, memory_order_relaxed);
     atomic_store_explicit(&slot->thread.thread_state, state->address, memory_order_relaxed);
     atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
-    if (facts && (facts->interpreter_state != interpreter_state || facts->python != state->python))
-        facts = NULL;
+    if (facts) {
+        bool is_known = facts->interpreter_state == interpreter_state && facts->python == state->python;
+        note_interpreter(is_known, state->python, interpreter_state);
+        facts = is_known ? facts : NULL;
+    }
     slot->scratch->copies.count = 0;
     return (struct pp_context_reader){
         .objects = {.python = state->python,

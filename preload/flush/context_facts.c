@@ -11,6 +11,7 @@
 #include "../context/thread_context.h"
 #include "../context/trio.h"
 #include "../modules/modules.h"
+#include "context_interpreter.h"
 #include "context_text.h"
 #include "python_modules.h"
 #include <string.h>
@@ -81,27 +82,6 @@ static const char *const names[PP_SOURCE_MODULES] = {
     [PP_MODULE_SENTRY_PACKAGE] = "sentry_sdk",
     [PP_MODULE_OPENTELEMETRY_VERSION] = "opentelemetry.sdk.version",
 };
-
-/* Returns the state of an interpreter in which a thread was sampled last: the one that is known, as long as there is
- * such a thread. */
-static uintptr_t find_interpreter(const struct pp_python **python)
-{
-    const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
-    uintptr_t found = 0;
-    *python = NULL;
-    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
-        const struct pp_python *ran = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
-        uintptr_t state = atomic_load(&slot->thread.interpreter_state);
-        bool is_known = known && ran == known->python && state == known->interpreter_state;
-        if (!ran || (found && !is_known))
-            continue;
-        *python = ran;
-        found = state;
-        if (is_known)
-            break;
-    }
-    return found;
-}
 
 /* Whether the interpreter is taking its modules apart. */
 static bool is_finalizing(const struct pp_python *python)
@@ -265,7 +245,7 @@ static void find_holder(const struct pp_object_reader *reader, uintptr_t interpr
 static void find_sources(const struct pp_object_reader *reader, struct pp_context_facts *facts)
 {
     const uintptr_t *modules = searched.modules;
-    struct pp_context_reasons reasons = {.gevent = NULL};
+    struct pp_context_reasons reasons = {.is_other_unread = pp_context_other_is_unread()};
     find_variables(reader, modules, facts, &reasons);
     if (pp_asyncio_find(reader, modules, &facts->asyncio, &reasons.asyncio)) {
         reasons.asyncio = NULL;
@@ -292,12 +272,13 @@ void pp_context_facts_refresh(void)
     struct pp_context_facts facts;
     struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid)};
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
-    facts.interpreter_state = find_interpreter(&reader.python);
+    facts.interpreter_state = pp_context_interpreter(&reader.python);
     facts.python = reader.python;
     if (!reader.python || is_finalizing(reader.python))
         return;
-    bool loaded = search_export();
-    if (!search_modules(&reader, facts.interpreter_state) && !loaded)
+    bool loaded = search_export(), changed = search_modules(&reader, facts.interpreter_state);
+    bool unread = searched.interpreter_state && pp_context_other_search(facts.interpreter_state, names);
+    if (!loaded && !changed && !unread)
         return;
     find_thread_context(&reader, &facts.thread_context);
     find_sources(&reader, &facts);

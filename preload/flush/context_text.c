@@ -96,6 +96,8 @@ void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *mod
         {modules[PP_MODULE_AIOHTTP], pp_frame_source_find(reader, modules, PP_MODULE_AIOHTTP, aiohttp),
          "endpoints of aiohttp", aiohttp, PP_MODULE_AIOHTTP_PACKAGE, "__version__"},
         {modules[PP_MODULE_LABELS], facts->labels.variable.address, "the program's labels", reasons->labels, 0, NULL},
+        {reasons->is_other_unread, false, "spans of another interpreter, its tasks, endpoints and labels",
+         "those of one interpreter in a process are read", 0, NULL},
     };
     struct pp_text text;
     pp_text_init(&text, facts->text, sizeof facts->text);

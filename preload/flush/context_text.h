@@ -8,6 +8,7 @@
 /* Why sources that the program has imported are not read; a literal each, NULL: they are. */
 struct pp_context_reasons {
     const char *asyncio, *trio, *greenlet, *gevent, *opentelemetry, *ddtrace, *sentry, *flask, *labels;
+    bool is_other_unread; /* another interpreter has sources */
 };
 
 #define PP_CONTEXT_TEXT_NOT "; not "

@@ -137,6 +137,38 @@ not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_prot
     with_each_python wrapped
 }
 
+# another MODULE: in turns with the main interpreter another one runs, in which that was imported.
+another() {
+    cat >another.py <<'END'
+import asyncio, sys
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+code = "import time\nend = time.thread_time() + 0.3\nwhile time.thread_time() < end: sum(range(1000))"
+other = interpreters.create()
+interpreters.run_string(other, "import " + sys.argv[1])
+for _ in range(6):
+    exec(code)
+    interpreters.run_string(other, code)
+interpreters.destroy(other)
+END
+    profiled "$PYTHON" another.py "$1"
+}
+
+another_interpreter() {
+    another asyncio
+    sources "asyncio tasks and what awaits them; not spans of another interpreter, its tasks, endpoints and labels \
+(those of one interpreter in a process are read)"
+    rm -r pyprof.out
+    another math
+    sources "asyncio tasks and what awaits them"
+}
+
+@test "contexts of another interpreter are not read: it is said, if it has any" {
+    with_a_python another_interpreter
+}
+
 # by_is KEY: the rows of --by are those of truth.json, and nothing else but requests without a route, each with about its
 # seconds: half a second has few ticks on a loaded machine.
 by_is() {
