@@ -17,7 +17,7 @@
 #include <string.h>
 
 /* Published facts are never freed: handlers may read them. */
-#define CHANGES_MAX 512
+#define CHANGES_MAX 512u
 
 /* Modules that were imported are searched again so often: names in them, and they themselves, may have other values. */
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
@@ -206,8 +206,14 @@ static void find_thread_context(const struct pp_object_reader *reader, struct pp
 static void publish(const struct pp_context_facts *facts)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
-    if (changes == CHANGES_MAX || (known && memcmp(known, facts, sizeof *facts) == 0))
+    if (known && memcmp(known, facts, sizeof *facts) == 0)
         return;
+    if (changes == CHANGES_MAX) {
+        pp_warn_once(PP_CAUSE_CONTEXTS,
+                     "sources of tasks, spans and endpoints have changed %u times: later changes are not read",
+                     CHANGES_MAX);
+        return;
+    }
     published[changes] = *facts;
     atomic_store_explicit(&pp_capture.contexts, &published[changes++], memory_order_release);
 }

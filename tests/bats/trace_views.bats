@@ -56,7 +56,7 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
 }
 
 @test "PYPROF_TRACES without any trace: report, info and doctor say why" {
-    local text=("the program has imported none of the OpenTelemetry SDK, Sentry and ddtrace"
+    local text=("the program has imported none of the OpenTelemetry SDK, Sentry and ddtrace, and nothing publishes a thread context"
         "spans of OpenTelemetry 9.0 (unknown) cannot be read" "no sample was in a span of a trace that is kept")
     for kind in 0 1 2; do
         mkdir "$kind"

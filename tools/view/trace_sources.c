@@ -45,7 +45,7 @@ void pt_trace_sources_append(struct pt_buffer *text, const struct pt_profile *pr
     else if (setting && !sources.read)
         pt_buffer_format(text,
                          "PYPROF_TRACES=%s: no trace was seen: the program has imported none of the OpenTelemetry "
-                         "SDK, Sentry and ddtrace",
+                         "SDK, Sentry and ddtrace, and nothing publishes a thread context (OTEP 4947)",
                          pt_string(profile, setting));
     pt_buffer_free(&sources.unread);
 }
