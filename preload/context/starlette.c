@@ -55,6 +55,8 @@ static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope,
     if (!pp_dict_get_named(objects, scope, "root_path", &learnt->scope_root, &root) ||
         !pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, mounts))
         return false;
+    if (!mounts->record.bytes)
+        return true; /* without asking for a key that is not there, which is compared with each that is */
     /* the first mount puts the server's own there */
     if (!pp_dict_get_named(objects, scope, "app_root_path", &learnt->scope_app_root, &root)) {
         mounts->record.bytes = 0;

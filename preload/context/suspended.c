@@ -95,26 +95,41 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     return true;
 }
 
+/* Whether objects of the type have a first field, and the name of a type that keeps in it what it awaits on a
+ * coroutine's behalf. Types of other libraries have such names too: Cython has a coroutine_wrapper, of coroutines of
+ * its own. async-signal-safe. */
+static bool may_be_wrapper(const struct pp_object_reader *objects, uintptr_t type)
+{
+    /* the last one is contrib/python/libpyprof's */
+    static const char *const names[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper",
+                                        "anext_awaitable", "pyprof_steps"};
+    unsigned header = pp_object_header(objects);
+    uintptr_t size;
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (pp_type_is_named(objects, type, names[i]))
+            return pp_object_word(objects, type + header + PP_TYPE_BASIC_SIZE, &size) && size >= header + sizeof size;
+    return false;
+}
+
 /* Returns the frame of what an awaitable of another type awaits on a coroutine's behalf, its first field; 0: none.
  * async-signal-safe. */
 static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t awaited)
 {
-    static const char *const wrappers[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper"};
     const struct pp_object_reader *objects = &reader->objects;
     uintptr_t *known = &reader->slot->thread.learnt.no_wrapper, type, frame;
     for (unsigned depth = 0; depth < WRAPPERS_MAX; depth++) {
-        if (!pp_object_type(objects, awaited, &type) || type == *known ||
-            !pp_object_word(objects, awaited + pp_object_header(objects), &awaited))
+        if (!pp_object_type(objects, awaited, &type) || type == *known)
             return 0;
-        for (unsigned i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-            if (pp_type_is_named(objects, type, wrappers[i]))
-                return pp_generator_frame(objects, awaited);
-        /* contrib/python/libpyprof has the other. */
-        if (!pp_type_is_named(objects, type, "anext_awaitable") && !pp_type_is_named(objects, type, "pyprof_steps")) {
+        if (!may_be_wrapper(objects, type)) {
             *known = type; /* the types of wrappers stay: none comes to have this address */
             return 0;
         }
-        if ((frame = pp_coroutine_frame(objects, awaited)) != 0)
+        if (!pp_object_word(objects, awaited + pp_object_header(objects), &awaited) ||
+            !pp_object_type(objects, awaited, &type))
+            return 0;
+        frame = type == objects->python->async_generator_type ? pp_generator_frame(objects, awaited)
+                                                              : pp_coroutine_frame(objects, awaited);
+        if (frame)
             return frame;
     }
     return 0;

@@ -327,3 +327,14 @@ forgets_otherwise() {
 @test "a task that has ended, or awaits something else, awaits nothing that it has created" {
     with_each_python forgets_otherwise
 }
+
+odd_wrappers() {
+    local kind
+    for kind in named plain small; do
+        PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 PYPROF_OUT=$kind profiled "$PYTHON" -W ignore "$WORKLOADS/odd_wrappers.py" $kind
+    done
+}
+
+@test "an awaitable that is called as CPython's wrappers, or has no field, is not read as one" {
+    with_each_python odd_wrappers
+}
