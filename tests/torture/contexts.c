@@ -67,6 +67,10 @@ void contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
     kind->present = record->identity != 0;
     size_t used = pp_record_text_utf8(kind->current, BYTES - 1, &record->text, characters);
     kind->current[used] = 0;
+    if (record->kind == PP_CONTEXT_SPAN)
+        used += (size_t)snprintf(kind->current + used, BYTES - used, " %016llx%016llx %016llx%s",
+                                 (unsigned long long)record->trace_id[1], (unsigned long long)record->trace_id[0],
+                                 (unsigned long long)record->identity, record->made_up ? " (made up)" : "");
     for (uint32_t i = 0; i < record->frames; i++) {
         uint32_t number;
         const struct pp_code *code = pp_codes_find(slot, record->epoch, frames[i].entry, &number);

@@ -222,6 +222,7 @@ def main_program():
         library.torture_end()
         stepping.clear()
 
+    end()  # which is looked up now, not while it is stepped
     begin()
     compute(3)  # a sample tells which interpreter is to be searched
     end()

@@ -8,11 +8,15 @@ import sys
 main = sys.modules["__main__"]
 SPAN, LABELS = 5, 6  # enum pp_context_kind
 VALUES = ["one", "two", "three \u00e9"]
+# Of spans: two have one name; their ids are ints of one digit to five.
+NAMES = ["GET /items", "GET /items", "three \u00e9"]
+TRACES, SPANS = [1, 0xABCDEF << 64 | 1, (1 << 128) - 1], [1 << 63 | 7, 5, (1 << 64) - 1]
+numbers = {"": main.NONE}  # of the values, among the texts of their kind
 
 
-def marked(kind, text):
+def marked(kind, value):
     """Computes while the samples belong to this; "": to none."""
-    main.MARKS[kind] = main.number(kind, text) if text else main.NONE
+    main.MARKS[kind] = numbers[value]
     main.compute(3)
     main.MARKS[kind] = 0
 
@@ -56,7 +60,7 @@ def prepare_labels():
 
     variable = libpyprof.pyprof_labels
     for value in VALUES:
-        main.number(LABELS, value)
+        numbers[value] = main.number(LABELS, value)
 
     class Scope:
         def __init__(self, value):
@@ -73,12 +77,14 @@ def prepare_labels():
 
 def prepare_spans():
     from opentelemetry import trace
-    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace import RandomIdGenerator, TracerProvider
 
-    tracer = TracerProvider().get_tracer("torture")
-    spans = {value: tracer.start_span(value) for value in VALUES}  # to make one takes 50,000 instructions
-    for value in VALUES:
-        main.number(SPAN, value)
+    ids = RandomIdGenerator()
+    ids.generate_trace_id, ids.generate_span_id = iter(TRACES).__next__, iter(SPANS).__next__
+    tracer = TracerProvider(id_generator=ids).get_tracer("torture")
+    spans = {value: tracer.start_span(name) for value, name in zip(VALUES, NAMES)}  # to make one takes 50,000 instructions
+    for value, name, trace_id, span_id in zip(VALUES, NAMES, TRACES, SPANS):
+        numbers[value] = main.number(SPAN, f"{name} {trace_id:032x} {span_id:016x}")
     scopes.append(lambda value: trace.use_span(spans[value]))
 
 
