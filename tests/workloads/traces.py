@@ -1,7 +1,8 @@
 """traces.py REQUESTS P [baggage] [fork]: serves short requests, each in a trace of an unmodified opentelemetry-sdk, half of them in threads and half
 in tasks; those that are to be selected work longer. A span is called "kept ID" ("kept" where there are many) or "left" by the
-rule of TraceIdRatioBased; baggage: two of three have a baggage that says it; fork: two
-children serve them, which were forked while their parent served one. Prints as JSON {ID: ns} of the selected traces: what they used by their thread's clock."""
+rule of TraceIdRatioBased, and one within it "kept ID inside"; baggage: two of three have a baggage that says it; fork: two
+children serve them, which were forked while their parent served one. Prints as JSON {ID: [ns, {NAME: ID OF SPAN}]} of
+the selected traces: what they used by their thread's clock."""
 import asyncio
 import json
 import os
@@ -14,7 +15,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.sampling import TraceIdRatioBased
 
 REQUESTS, P = int(sys.argv[1]), float(sys.argv[2])
-NAMED = 500  # traces: more names would not fit into the log
+NAMED = 300  # traces: more names would not fit into the log
 KEPT_NS, LEFT_NS = 15e6, 20e3
 tracer = TracerProvider().get_tracer("test")
 BOUND = TraceIdRatioBased.get_bound_for_rate(P)
@@ -31,7 +32,7 @@ def work(ns):
 
 def request():
     """Begins a trace; its id says how long it takes. A span inside is another span of the same trace."""
-    span = tracer.start_span("")
+    span = tracer.start_span("", context.Context())
     number = span.get_span_context().trace_id
     kept = number & (1 << 64) - 1 < BOUND
     within = trace.set_span_in_context(span)
@@ -45,15 +46,19 @@ def request():
     return span, name, kept, within
 
 
+def ids(*spans):
+    return {span.name: f"{span.get_span_context().span_id:016x}" for span in spans}
+
+
 def serve(count):
     for _ in range(count):
         span, name, kept, within = request()
         token = context.attach(within)
         used = work(KEPT_NS if kept else LEFT_NS)
         if kept:
-            with tracer.start_as_current_span(span.name):
+            with tracer.start_as_current_span(span.name + " inside") as inside:
                 used += work(KEPT_NS / 3)
-            truth[name] = used
+            truth[name] = used, ids(span, inside)
         context.detach(token)
         span.end()
 
@@ -65,7 +70,7 @@ async def serve_task():
     await asyncio.sleep(0)
     used += work(KEPT_NS / 2 if kept else 0)
     if kept:
-        truth[name] = used
+        truth[name] = used, ids(span)
     context.detach(token)
     span.end()
 
@@ -97,6 +102,8 @@ def main():
         serve(REQUESTS // 10)
         span, name, kept, within = request()
         context.attach(within)
+        if kept:
+            truth[name] = 0, ids(span)  # what an event loop does between its tasks belongs to it
         fork()
     else:
         serve_all()

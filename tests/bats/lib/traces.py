@@ -1,10 +1,11 @@
 """traces.py TRUTH LEAST REPORT: compares in each file of ./pyprof.out the single samples of traces (PP_BLOCK_TRACES) with the sums of all
-samples, and both with the spans' names: tests/workloads/traces.py calls a span "kept ID" or "left" by its own rule. Prints as
+samples, and both with the spans' names and ids: tests/workloads/traces.py calls a span "kept ID" or "left" by its own rule. Prints as
 JSON {"traces": number, "left": samples, "not_selected": [samples, ns]}. LEAST: of the traces of which TRUTH, printed by that, tells
 what CPU they used, so many percent must have samples. REPORT, of `pyprof report --json --by trace`, must have the same."""
 import collections
 import glob
 import json
+import re
 import struct
 import sys
 
@@ -102,7 +103,7 @@ def read(path):
                 ns = record.varint()
                 trace, span = record.bytes(16).hex(), record.bytes(8).hex()
                 assert abs(when - start) < MOST_NS and int(span, 16) and int(trace, 16), (when, start, trace, span)
-                traces.append((key, ns, trace, when))
+                traces.append((key, ns, trace, span))
         elif kind == ACCOUNTING:
             sums = {key: Reader(value).varint() for key, value in reader.fields()}
 
@@ -124,8 +125,9 @@ def main():
     for path in glob.glob("pyprof.out/*.pyprof"):
         found, cpu, traces, sums, span, pseudo = read(path)
         singly, singly_ns, here = collections.Counter(), collections.Counter(), [0, 0]
-        for key, ns, trace, when in traces:
-            assert span(key) in ("kept", "kept " + trace), (span(key), trace)
+        for key, ns, trace, number in traces:
+            assert re.fullmatch(f"kept( {trace})?( inside)?", span(key)), (span(key), trace)
+            assert number == truth[trace][1][span(key)], (span(key), trace, number, truth[trace])
             singly[key] += 1
             singly_ns[key] += ns
             row = by_trace.setdefault(trace, [0, 0])
@@ -149,7 +151,7 @@ def main():
     assert not set(by_trace) - set(truth) and len(by_trace) * 100 >= len(truth) * int(sys.argv[2]), (len(by_trace), len(truth))
     report = {row["value"]: [row["samples"], row["cpu_ns"]] for row in json.load(open(sys.argv[3]))["by"]}
     assert report == by_trace, (report, by_trace)
-    used, sampled = sum(truth.values()), sum(ns for _, ns in by_trace.values())
+    used, sampled = sum(ns for ns, _ in truth.values()), sum(ns for _, ns in by_trace.values())
     assert abs(sampled - used) < 0.05 * used + 5 * (used * TWO_TICKS_NS) ** 0.5, (sampled, used)
 
 
