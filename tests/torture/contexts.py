@@ -5,6 +5,7 @@ A byte for each kind of context says, while a function that only computes runs, 
 import argparse
 import asyncio
 import ctypes
+import functools
 import os
 import sys
 
@@ -17,6 +18,7 @@ library = None
 begin = end = int  # from where to where each round is stepped
 
 
+@functools.lru_cache(None)
 def number(kind, text):
     return library.contexts_text(kind, text.encode())
 
@@ -181,7 +183,10 @@ def run_asyncio(count, loops=[]):
     loops[0].run_until_complete(main(ROUNDS[count % len(ROUNDS)]))
 
 
-SOURCES = {"asyncio": (prepare_asyncio, run_asyncio)}
+SOURCES = {
+    "asyncio": (prepare_asyncio, run_asyncio),
+    "eager": (prepare_asyncio, lambda count: run_asyncio(ROUNDS.index("eager"))),
+}
 
 
 def main_program():

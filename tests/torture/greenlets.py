@@ -78,11 +78,13 @@ def round_gevent(count):
 
     Overrides._run.__qualname__ = "Overrides._run"
     give_way = functools.partial(gevent.sleep, 0)
-    stepped.begin()
+    if count % 2:
+        stepped.begin()  # to make them takes 200,000 instructions
     greenlets = [gevent.spawn(first, give_way), gevent.spawn(functools.partial(second, give_way), count)]
     greenlets += [gevent.spawn(Method().third, give_way), gevent.spawn(named, give_way), Overrides()]
     greenlets[3].name = "a name"
     greenlets[4].start()
+    stepped.begin()
     computes(None)
     gevent.joinall(greenlets)
     stepped.end()

@@ -50,11 +50,11 @@ judge() {
     result $(($(field recovered) * 100 < $(field torn) * 95)) "$text: torn states recovered: $(field recovered) of $(field torn)"
 }
 
-# find_package PYTHON VERSION PACKAGE: lets this interpreter find greenlet, gevent or eventlet, if that can be had.
+# find_package PYTHON VERSION PACKAGE: lets this interpreter find it, if that can be had.
 find_package() {
     local python=$1 version=$2 package=$3 venv
     unset PYTHONPATH
-    "$python" -c "import $package" 2>/dev/null && return
+    "$python" -c "import ${package//-/.}" 2>/dev/null && return
     if venv=$(tests/venv.sh "$BUILD/venv/$package-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" "$package" 2>/dev/null); then
         PYTHONPATH=$(compgen -G "$venv/lib/python3*/site-packages")
         export PYTHONPATH
@@ -94,15 +94,23 @@ contexts() {
     result $? "$text: after every instruction it is right what it belongs to, $* (exit status $exit)"
 }
 
-# packages COUNT PYTHON VERSION KIND STEPS SOURCE...: of those sources that can be had here, which are packages.
+# packages COUNT PYTHON VERSION KIND STEPS PACKAGE...: of those sources that can be had here, which are packages.
 packages() {
-    local count=$1 python=$2 version=$3 kind=$4 steps=$5 source
+    local count=$1 python=$2 version=$3 kind=$4 steps=$5 package
     shift 5
-    for source in "$@"; do
-        if find_package "$python" "$version" "$source"; then
-            contexts "$count-$source" "$python" "$version ($python)" "$kind" --source "$source" --steps "$steps"
+    for package in "$@"; do
+        if find_package "$python" "$version" "$package"; then
+            contexts "$count-$package" "$python" "$version ($python)" "$kind" --source "${package%-sdk}" --steps "$steps"
         fi
     done
+}
+
+# eager_tasks COUNT PYTHON VERSION STEPS: there are none before 3.12.
+eager_tasks() {
+    case $3 in
+    3.[89].* | 3.1[01].*) ;;
+    *) contexts "$1-eager" "$2" "$3 ($2)" 1 --source eager --steps "$4" ;;
+    esac
 }
 
 # one_python COUNT PYTHON VERSION
@@ -111,6 +119,7 @@ one_python() {
     find_package "$python" "$3" greenlet || true
     if [ -n "$long" ]; then
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
+        eager_tasks "$count" "$python" "$3" 1000000
         torture "$count" "$python" "$text" --whole --steps 1000000
         torture "$count-warm" "$python" "$text, warm" --whole --steps 1000000 --warm
         torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --whole --steps 1000000
@@ -119,11 +128,10 @@ one_python() {
         packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
         contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 2000000
-        if find_package "$python" "$3" opentelemetry-sdk; then
-            contexts "$count-spans" "$python" "$text" 5 --source opentelemetry --steps 1000000
-        fi
+        packages "$count" "$python" "$3" 5 1000000 opentelemetry-sdk
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
+        eager_tasks "$count" "$python" "$3" 110000
         torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
         torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 \
             --part part_generators --part part_coroutines --part part_async_generators
@@ -132,8 +140,13 @@ one_python() {
         0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 110000 --first "$count" ;;
         1) packages "$count" "$python" "$3" 1 110000 trio ;;
         esac
-        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 60000 --first "$count"
-        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 140000 --first "$count"
+        case $(((count + count / 3) % 3)) in # each with old, newer and new interpreters
+        0) packages "$count" "$python" "$3" 2 110000 gevent ;;
+        1) packages "$count" "$python" "$3" 5 110000 opentelemetry-sdk ;;
+        2) packages "$count" "$python" "$3" 1 110000 uvloop ;;
+        esac
+        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 100000 --first "$count"
+        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 125000 --first "$count"
     fi
 }
 
