@@ -2,6 +2,8 @@
 #include "recall.h"
 #include "../capture/slot_memory.h"
 
+#define WAITS_MAX 15 /* samples: then what does not change any more is recorded */
+
 /* Words of the parts: of whole groups, and UINT8_MAX at most. A task has some 30, each that awaits it
  * 25, and each frame in which that waits 7. */
 #define GROUP 4
@@ -79,13 +81,19 @@ const struct pp_recall *pp_recall(const struct pp_context_reader *reader, enum p
     struct pp_recall *recall = reader->objects.plain && count <= PP_RECALL_KEY_MAX ? find(reader->slot, part) : NULL;
     bool known = recall && has_key(recall, key, count);
     if (known && recall->state == PP_RECALL_WHOLE) {
-        if (holds(recall, reader->slot))
+        if (holds(recall, reader->slot)) {
+            recall->waits_next = 0;
             return recall;
-        recall->state = PP_RECALL_NOTHING; /* what changes often is not recorded each time */
-        known = false;
+        }
+        /* what changes often is recorded ever less often: it takes as long as reading */
+        recall->state = PP_RECALL_KEY;
+        recall->waits = recall->waits_next + 1;
+        recall->waits_next = recall->waits_next < WAITS_MAX ? (uint8_t)(2 * recall->waits_next + 1) : WAITS_MAX;
     }
     recording->reader = *reader;
-    recording->recall = known && recall->state == PP_RECALL_KEY ? recall : NULL;
+    recording->recall = known && recall->state == PP_RECALL_KEY && recall->waits == 0 ? recall : NULL;
+    if (known && recall->waits)
+        recall->waits--;
     if (recording->recall) {
         recording->set.words = recall->words;
         recording->set.max = recall->word_max;
@@ -100,6 +108,7 @@ const struct pp_recall *pp_recall(const struct pp_context_reader *reader, enum p
         memcpy(recall->key, key, count * sizeof *key);
         recall->key_count = (uint8_t)count;
         recall->state = PP_RECALL_KEY;
+        recall->waits = recall->waits_next = 0;
     }
     return NULL;
 }

@@ -31,8 +31,9 @@ struct pp_recall {
         PP_RECALL_REFUSED, /* what is read with this key cannot be recorded */
     } state;
     uint8_t key_count, put_count, word_count, word_max;
-    uint32_t known;       /* bits of kinds, and PP_SELECTED */
-    uint32_t task_begins; /* frames.c's: where, counted from the outermost frame; 0: no frame has told */
+    uint8_t waits, waits_next; /* samples with this key that are not recorded; the next time */
+    uint32_t known;            /* bits of kinds, and PP_SELECTED */
+    uint32_t task_begins;      /* frames.c's: where, counted from the outermost frame; 0: no frame has told */
     /* Of PP_RECALL_RUNNING: the task; of PP_RECALL_TASK: as in pp_contexts_read and in the scratch memory. */
     uintptr_t task_frame, task, awaiters[PP_MAX_AWAITERS];
     uint32_t awaiter_count;

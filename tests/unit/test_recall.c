@@ -17,6 +17,7 @@
 static struct pp_slot slot;
 static struct pp_python python;
 static uint8_t *memory;
+static unsigned recorded; /* samples */
 
 static struct pp_context_reader reader(void)
 {
@@ -49,6 +50,7 @@ static bool sample_with(const struct pp_context_reader *from, uintptr_t key)
         assert_int_equal(recall->known, 1u << PP_CONTEXT_SPAN);
         return true;
     }
+    recorded += recording.recall != NULL;
     bool done = read_all(&recording.reader);
     pp_recall_end(&recording, done, 1u << PP_CONTEXT_SPAN);
     return false;
@@ -123,6 +125,25 @@ static void each_character_counts(void **state)
         memory[TEXT + 3 + i] ^= 1;
         assert_false(sample(1));
     }
+}
+
+static void what_changes_each_time_is_recorded_ever_less_often(void **state)
+{
+    (void)state;
+    recorded = 0;
+    for (unsigned i = 0; i < 1000; i++) {
+        memory[TEXT + 3] ^= 1;
+        assert_false(sample(1));
+    }
+    assert_in_range(recorded, 10, 70);
+    unsigned samples = 0; /* which it takes once nothing changes any more */
+    while (!sample(1))
+        samples++;
+    assert_in_range(samples, 1, 17);
+    memory[TEXT + 3] ^= 1;
+    assert_false(sample(1)); /* recorded again at once */
+    assert_false(sample(1));
+    assert_true(sample(1));
 }
 
 static void the_key_counts(void **state)
@@ -208,6 +229,7 @@ int main(void)
         TEST(read_twice_then_recalled),
         TEST(each_word_counts_and_none_is_loaded_after_it),
         TEST(each_character_counts),
+        TEST(what_changes_each_time_is_recorded_ever_less_often),
         TEST(the_key_counts),
         TEST(what_was_put_since_counts),
         TEST(the_next_thread_of_the_slot_reads),
