@@ -104,12 +104,12 @@ def own_cost():
 
 def handler_in_contexts():
     print("a task, its awaiter, a span, labels and an endpoint add to a sample, ns, median (middle half) of pairs in one process")
-    for _ in range(3):
+    for what, kind in [("those of the last sample", "pairs")] * 3 + [("each sample meets others", "fresh-pairs")] * 3:
         with tempfile.TemporaryDirectory() as directory:
-            command = [python, os.path.join(here, "contexts.py"), "pairs", "2400"]
+            command = [python, os.path.join(here, "contexts.py"), kind, "2400"]
             environment = {**os.environ, "LD_PRELOAD": library, "PYPROF_OUT": directory, "PYPROF_HZ": "1", "PYPROF_MAX_OVERHEAD": "100"}
             low, median, high = subprocess.check_output(command, env=environment, text=True).split()
-            print(f"  {median} ({low}..{high})")
+            print(f"  {what:24} {median:>6} ({low}..{high})")
 
 
 start_up()

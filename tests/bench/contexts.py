@@ -1,7 +1,13 @@
-"""contexts.py with|without|unselected|pairs SAMPLES: signals as our timer sends them to this thread, which holds the GIL, below the
-same Python frames: in an asyncio task that another one awaits, in a span, with labels and an endpoint, or in none of these; with
-the span of a trace that is the last to be selected. pairs: by turns in all and in none, each timed; prints what the contexts add
-to a sample, in ns: quartiles of the differences. The packages are stand-ins that are laid out as the real ones."""
+"""contexts.py KIND SAMPLES: signals as our timer sends them to this thread, which holds the GIL, below the same Python frames.
+The packages are stand-ins that are laid out as the real ones. KIND:
+
+    with, without     in an asyncio task that another one awaits, in a span, with labels and an endpoint; in none of these
+    unselected        the span's trace is the last to be selected
+    fresh             each sample meets another task, context, span and labels, with names of their own
+    fresh-unselected  both
+    pairs             by turns in all and in none, each timed: prints what the contexts add to a sample, in ns: quartiles of the
+                      differences
+    fresh-pairs       the same, each sample in what is fresh"""
 import collections
 import contextvars
 import ctypes
@@ -13,15 +19,17 @@ import time
 import types
 
 KIND, SAMPLES = sys.argv[1], int(sys.argv[2])
-TRACE = 1 << 127 | (5 if KIND == "with" else (1 << 64) - 1)
+FRESH = KIND.startswith("fresh")
+TRACE = 1 << 127 | ((1 << 64) - 1 if KIND.endswith("unselected") else 5)
 FRAMES = 12
 libc = ctypes.PyDLL(None)  # keeps the GIL
 
 
 class Span:
-    def __init__(self, name):
+    def __init__(self, name, number=7):
         self._name, self._kind, self._attributes = name, None, {"http.method": "GET"}
-        self._context = collections.namedtuple("SpanContext", "trace_id span_id is_remote trace_flags")(TRACE, 1 << 63 | 7, False, 1)
+        self._context = collections.namedtuple("SpanContext", "trace_id span_id is_remote trace_flags")(
+            TRACE | number << 64, 1 << 63 | number, False, 1)
 
 
 class Runtime:
@@ -54,6 +62,12 @@ def enter():
     for n in range(12):
         contextvars.ContextVar(f"other {n}").set(n)
 
+    def renew(number):
+        runtime._current_context.set(Values({"baggage": {}, key: Span(f"GET /items/{number}", number)}))
+        labels.set(b"customer=%d;method=GET;" % number)
+
+    return renew
+
 
 def own_tick():
     """See ticks.py."""
@@ -74,6 +88,8 @@ def sample(count):
 async def deep(n):
     if n:
         return await deep(n - 1)
+    if FRESH:
+        return sample(1)
     sample(20)
     if KIND != "without":
         import asyncio
@@ -84,11 +100,11 @@ async def deep(n):
     sample(SAMPLES)
 
 
-async def deep_timed(n, into):
+async def deep_timed(n, into, samples):
     if n:
-        return await deep_timed(n - 1, into)
+        return await deep_timed(n - 1, into, samples)
     now = time.perf_counter_ns
-    for _ in range(60):
+    for _ in range(samples):
         start = now()
         libc.syscall(297, os.getpid(), os.getpid(), *tick)
         into.append(now() - start)
@@ -114,11 +130,18 @@ def pairs():
     """Both in one process: where memory lies differs more between two of them."""
     import asyncio
 
-    async def serve(self, into):
-        await deep_timed(FRAMES, into)
+    samples = 1 if FRESH else 60  # in a task
 
-    async def main(into):
-        await asyncio.ensure_future(route(Route(), into))
+    async def serve(self, into):
+        await deep_timed(FRAMES, into, samples)
+
+    async def main(into, number):
+        if FRESH:
+            renew(number)
+        task = asyncio.ensure_future(route(Route(), into))
+        if FRESH:
+            task.set_name(f"request {number}")
+        await task
 
     def run_bare(into):
         try:
@@ -131,12 +154,14 @@ def pairs():
     if sys.version_info >= (3, 11):
         names["co_qualname"] = code.co_qualname
     route = types.FunctionType(serve.__code__.replace(**names), globals(), closure=serve.__closure__)
-    loop, served, differences = asyncio.new_event_loop(), contextvars.copy_context(), []
-    served.run(enter)
+    loop, served, differences, number = asyncio.new_event_loop(), contextvars.copy_context(), [], 0
+    renew = served.run(enter)
     for turn in range(SAMPLES // 60 + 3):
         times = [], []
-        served.run(loop.run_until_complete, main(times[0]))
-        contextvars.Context().run(run_below, 4, run_bare, times[1])
+        while len(times[1]) < 60:
+            number += 1
+            served.run(loop.run_until_complete, main(times[0], number))
+            contextvars.Context().run(run_below, 4, run_bare, times[1])
         if turn < 3:
             time.sleep(1.2)  # what was imported is found once a second
         else:
@@ -144,14 +169,21 @@ def pairs():
     print(*(round(value) for value in statistics.quantiles(differences, n=4)))
 
 
-if KIND == "pairs":
+if KIND.endswith("pairs"):
     pairs()
 elif KIND != "without":
     import asyncio
 
     async def main():
-        enter()
-        await asyncio.ensure_future(handle()(Route()))
+        renew, route = enter(), handle()
+        for number in range(20 + SAMPLES if FRESH else 1):
+            if number == 20:
+                await asyncio.sleep(3)  # what was imported is found once a second
+            if FRESH:
+                renew(number)
+            task = asyncio.ensure_future(route(Route()))
+            task.set_name(f"request {number}")
+            await task
 
     asyncio.new_event_loop().run_until_complete(main())
 else:
