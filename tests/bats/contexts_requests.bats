@@ -20,7 +20,7 @@ served() {
         program=$venv/bin/python
     fi
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$program" \
-        "$WORKLOADS/requests_served.py" "$source" 3 >truth.json
+        "$WORKLOADS/requests_served.py" "$source" 5 >truth.json
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$key" truth.json
 }
 

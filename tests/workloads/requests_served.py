@@ -11,6 +11,7 @@ import contextvars
 import hashlib
 import io
 import json
+import random
 import sys
 import threading
 import time
@@ -39,6 +40,7 @@ def work(value, ms):
 
 
 def work_in(value, ms):
+    ms *= random.uniform(0.5, 1.5)
     since = now = time.thread_time_ns()
     number = 0
     while now - since < ms * 1e6:
@@ -50,6 +52,11 @@ def work_in(value, ms):
         now = time.thread_time_ns()
     with lock:
         used[value] = used.get(value, 0) + now - since
+
+
+def after(n):
+    """What comes next is left to chance: what is always done after something else may hide between the kernel's ticks."""
+    return n + random.randrange(1, 61)
 
 
 def share(n):
@@ -74,7 +81,7 @@ class Threads:
     def serves(self, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             value = self.values[n % len(self.values)]
             with self.enter(value):
                 work(value, share(n))
@@ -94,7 +101,7 @@ class Threads:
     async def serves_tasks(self, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             value = self.values[n % len(self.values)]
             with self.enter(value):
                 work(value, share(n))
@@ -192,14 +199,14 @@ class Requests:
     def serve(self, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             self.wsgi(list(self.paths.values())[n % len(self.paths)])
             work(None, 1)
 
     async def served(self, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             await self.asgi(list(self.paths.values())[n % len(self.paths)])
             work(None, 1)
             await asyncio.sleep(0)
@@ -252,7 +259,7 @@ class GeventFlask(Flask):
     def serve(self, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             self.wsgi(list(self.paths.values())[n % len(self.paths)])
             work(None, 1)
             gevent.sleep(0)
@@ -311,7 +318,7 @@ class DjangoAsync(Django):
 
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             messages = iter([await nothing()])
             await self.asgi(list(self.paths.values())[n % len(self.paths)], receive)
             work(None, 1)
@@ -422,7 +429,7 @@ class Aiohttp(OpenTelemetry):
     async def client(self, session, port, first):
         n = first
         while time.monotonic() < END:
-            n += 1
+            n = after(n)
             async with session.get(f"http://127.0.0.1:{port}{self.paths[n % 3]}") as response:
                 assert response.status == 200 and await response.text() == "done"
             work(None, 1)
@@ -471,7 +478,7 @@ class Celery:
         with start_worker(self.app, perform_ping_check=False, pool="threads", concurrency=2):
             n = 0
             while time.monotonic() < END:
-                n += 1
+                n = after(n)
                 self.tasks[n % 3].delay()
                 work(None, 1)
                 time.sleep(0.015)

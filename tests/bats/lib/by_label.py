@@ -80,7 +80,7 @@ for names, (samples, ns), labels in read(gzip.open("by_label.pb.gz").read()):
     inner = next((name for name in names if name.startswith("WITHIN ")), None)
     if inner:
         within[inner[7:]][value] += samples
-        measured[value] += ns if inner[7:] == value else 0
+        measured[inner[7:]] += ns if value in (inner[7:], "") else 0
 
 right = sum(found[value] for value, found in within.items())
 none = sum(within.pop("None", {}).values())
@@ -91,12 +91,12 @@ most_missing = right * 0.1 + 2 if truth["hands_to_threads"] else 0
 compare(right < 30 or wrong or missing > most_missing, f"{right} samples right, {wrong} wrong, {missing} without a value, {none} to have none")
 period = sum(times.values()) / sum(counts.values())
 for value, ns in truth["values"].items():
-    # what begins and ends a span or a request has its value, too
-    chance = 5 * period * (counts[value] + 1) ** 0.5 + 0.05 * ns
-    sigmas = (measured[value] - ns) / (period * ns) ** 0.5
+    sigma = (period * ns) ** 0.5
+    sigmas = (measured[value] - ns) / sigma
     text = f"{value}: {times[value] / 1e6:.1f} ms, {measured[value] / 1e6:.1f} where it was measured, by its clock {ns / 1e6:.1f} ms: {sigmas:+.1f} sigma"
-    far = (measured if truth["does_more"] else times)[value] - ns
-    compare(abs(far) > chance, text)
+    # what begins and ends a span or a request has its value, too
+    far = not truth["does_more"] and abs(times[value] - ns) > 5 * sigma + 0.05 * ns
+    compare(far or abs(measured[value] - ns) > 3 * sigma + 0.01 * ns, text)
 rest = total["cpu_ns"] - sum(times.values())
 compare(rest != total["own_ns"] + total["difference_ns"], f"sum {sum(times.values())}, {rest} without samples")
 word = key if key in ("endpoint", "task", "greenlet", "span") else f"label:{key}"
