@@ -170,7 +170,7 @@ for name, seconds in truth.items():
     row = found[name]
     sigma = (seconds * 1e9 * row["cpu_ns"] / row["samples"]) ** 0.5
     print(name, seconds, row)
-    assert abs(row["cpu_ns"] - seconds * 1e9) < 5 * sigma + 0.05e9, (name, seconds, row)
+    assert abs(row["cpu_ns"] - seconds * 1e9) < 3 * sigma + 0.01e9, (name, seconds, row)
 whole = json.load(open("all.json"))["program_ns"]
 assert sum(row["cpu_ns"] for row in by) == whole, (by, whole)'
 }
