@@ -3,16 +3,15 @@
 #include "../capture/capture.h"
 #include "context_text.h"
 #include "python_modules.h"
-#include <string.h>
 
-#define OTHER_AGAIN_NS (5 * (uint64_t)1000000000u) /* so often it is searched, until it has sources */
+#define OTHER_AGAIN_NS (2 * (uint64_t)1000000000u) /* so often it is searched, until it has sources */
 /* So long an interpreter stays chosen in which no thread is sampled: others may run on the same threads in turn. */
-#define STAYS_NS (2 * (uint64_t)1000000000u)
+#define STAYS_NS (5 * (uint64_t)1000000000u)
 
 static struct {
     uintptr_t chosen; /* beside which it was sampled */
-    bool is_unread;
-    uint64_t at_ns; /* of the last search; CLOCK_MONOTONIC */
+    bool is_unread;   /* once and for all: samples of it had no contexts */
+    uint64_t at_ns;   /* of the last search; CLOCK_MONOTONIC */
 } other;
 
 uintptr_t pp_context_interpreter(const struct pp_python **python)
@@ -52,7 +51,6 @@ bool pp_context_other_search(uintptr_t chosen, const char *const *names)
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     if (chosen != other.chosen) {
         atomic_store(&pp_capture.contexts_unread.interpreter_state, 0);
-        memset(&other, 0, sizeof other);
         other.chosen = chosen;
     }
     uintptr_t state = atomic_load(&pp_capture.contexts_unread.interpreter_state);
