@@ -291,7 +291,7 @@ EOF
     grep -qE ';(.*\.)?counted [^;]*;application [^;]*;\[task part\];part ' stacks.txt || fail "$(cat stacks.txt)"
 }
 
-@test "the frames of a request that awaits tasks are in their stacks behind what measures it" {
+@test "the frames of a request that awaits tasks are in their stacks, below what measures it" {
     with_each_python awaited
 }
 
