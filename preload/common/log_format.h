@@ -122,7 +122,7 @@ enum pp_process_key {
     PP_PROCESS_CONTEXTS,        /* text: the sources of contexts that are read, for people; again when it changes */
     PP_PROCESS_TRACES,          /* text: PYPROF_TRACES as it holds, "0.01" or "0.01,only"; absent: no traces are kept */
     PP_PROCESS_SERVICE,         /* text: OTEL_SERVICE_NAME, or service.name of OTEL_RESOURCE_ATTRIBUTES */
-    PP_PROCESS_RUN_BILLED_NS,   /* varint: CPU time that the kernel billed to the whole run, its command and the
+    PP_PROCESS_RUN_BILLED_NS,   /* varint: CPU time that the kernel billed to the run's command and the
                                    descendants that were waited for; `pyprof run` appends it to a complete log of the
                                    run */
 };

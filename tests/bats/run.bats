@@ -9,7 +9,7 @@ load lib/helper
     # The program's own line between ours.
     lines_of err.txt 3 '^pyprof: profile goes to .*/pyprof\.out; to watch it run: pyprof top$'
     samples=$(info | reader field /dev/stdin samples)
-    tail -n 1 err.txt | grep -qE "^pyprof: $samples samples, [0-9.]+ s CPU( \(of [0-9.]+ s that the kernel billed\))? in [0-9.]+ s, 1 process; next: pyprof report\$" ||
+    tail -n 1 err.txt | grep -qE "^pyprof: $samples samples, [0-9.]+ s CPU( \(of at least [0-9.]+ s that the kernel billed\))? in [0-9.]+ s, 1 process; next: pyprof report\$" ||
         fail "no sum of $samples samples: $(cat err.txt)"
 }
 
@@ -20,7 +20,7 @@ subprocess.run(["awk", "BEGIN { for (i = 0; i < 5000000; i++) n += i }"])
 sum(range(5000000))
 both = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
 print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
-    billed=$(sed -nE 's/^pyprof: .* samples?, ([0-9.]+) s CPU \(of ([0-9.]+) s that the kernel billed\) in .*/\1 \2/p' err.txt)
+    billed=$(sed -nE 's/^pyprof: .* samples?, ([0-9.]+) s CPU \(of at least ([0-9.]+) s that the kernel billed\) in .*/\1 \2/p' err.txt)
     awk -v said="$billed" '{ n = split(said, s, " "); exit !(n == 2 && s[1] < $1 + 0.05 && s[2] > $1 + $2 - 0.01 && s[2] < $1 + $2 + 0.1) }' out.txt ||
         fail "in the program $(cat out.txt): $(cat err.txt)"
     info >info.json
@@ -29,34 +29,12 @@ print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
     "$PYPROF" info | grep -qE "^ +ended children, profiled or not: [0-9.]+ s CPU" || fail "$("$PYPROF" info)"
 }
 
-# The bill lies between what the processes have recorded and what the kernel bills pyprof itself with its command.
-@test "pyprof run: what the kernel billed closes the sum of short programs" {
-    for kind in loop spawner shell pool chain; do
+# The bill lies between what the processes have recorded and what the kernel bills pyprof itself with its command. What nobody in
+# the run has waited for is in the profile, and in no bill: report and run say what the bill is at least.
+@test "pyprof run: what the kernel billed closes the sum of short programs, and says no more than is certain" {
+    for kind in loop spawner shell pool chain between left daemon; do
         "$PYTHON" "$WORKLOADS/billed.py" "$PYPROF" "$kind" 2>err.txt || fail "$kind: $(cat err.txt)"
     done
-}
-
-# A daemon that outlives the command, one that ends before it, and a child that is left to the kernel are in the profile, and in
-# no bill: nothing is said then of what the bill has besides.
-@test "pyprof run: what the kernel billed is not set against processes that were not waited for" {
-    for kind in waited left early daemon; do
-        "$PYPROF" run -o "$kind" -- "$PYTHON" "$WORKLOADS/left_children.py" "$kind" >"$kind.txt" 2>err.txt || fail "$kind: $(cat err.txt)"
-        wait_until 60 ended_processes "$kind" 2
-        "$PYPROF" report "$kind" >report.txt
-        if [ "$kind" = waited ]; then
-            grep -qF 'The kernel billed the whole run ' report.txt || fail "$(cat report.txt err.txt)"
-            grep -qF ' that the kernel billed) ' err.txt || fail "$(cat err.txt)"
-        else
-            ! grep -F 'kernel billed' report.txt || fail "$kind: $(cat report.txt)"
-        fi
-        [ "$kind" != daemon ] || ! grep -F 'kernel billed' err.txt || fail "$(cat err.txt)"
-    done
-}
-
-ended_processes() {
-    "$PYPROF" info --json "$1" | /usr/bin/python3 -c '
-import json, sys
-sys.exit([p["ended"] for p in json.load(sys.stdin)["processes"]] != [True] * int(sys.argv[1]))' "$2"
 }
 
 # Of a directory that the shell must have in quotes.

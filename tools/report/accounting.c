@@ -59,8 +59,8 @@ static void print_bill(const struct pt_report *report)
     if (billed_ns > cpu_ns)
         pt_print_paragraph(
             0, 2,
-            "The kernel billed the whole run %.3f s: these %.3f s, and %.3f s (%.1f %%) for starts before "
-            "Python, ends of processes and programs without Python",
+            "The kernel billed the whole run at least %.3f s: these %.3f s, and at least %.3f s (%.1f %%) besides; "
+            "starts before Python, ends of processes and programs without Python are in no profile",
             pt_seconds(billed_ns), pt_seconds(cpu_ns), pt_seconds(billed_ns - cpu_ns),
             pt_percent(billed_ns - cpu_ns, billed_ns));
 }

@@ -147,7 +147,7 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
         print_line("ended children, profiled or not: %.3f s CPU", pt_seconds(sum.children_ns));
     uint64_t billed_ns = pt_summary_billed_ns(profile);
     if (billed_ns && (process == PT_NONE || profile->processes.count == 1))
-        print_line("the kernel billed the whole run %.3f s", pt_seconds(billed_ns));
+        print_line("the kernel billed the whole run at least %.3f s", pt_seconds(billed_ns));
     if (sum.not_selected)
         print_line("not selected %.3f s in %" PRIu64
                    " samples: of traces that PYPROF_TRACES left out, and outside of traces",

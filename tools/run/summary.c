@@ -34,33 +34,22 @@ static void add_log(void *context, const char *path)
         pt_files_add(&recent->files, path, false);
 }
 
-/* Returns whether a process of the run is still running: the bill does not have what nothing has waited for. */
-static bool is_running(const struct pt_files *files, const char *run)
-{
-    for (uint32_t i = 0; i < files->count; i++)
-        if (strcmp(files->items[i].run, run) == 0 && files->items[i].alive == PT_ALIVE_YES)
-            return true;
-    return false;
-}
-
 /* Returns the paths of this run's files in the directory and in fallback directories, after the bill has been added to
- * one of them; *billed_ns becomes 0 if it is not that of the whole run. Sets *elsewhere to the fallback directory if
- * all are there, else NULL. The caller frees both. */
-static char **paths_of(const char *run, time_t since, uint64_t *billed_ns, const char *directory, uint32_t *count,
+ * one of them. Sets *elsewhere to the fallback directory if all are there, else NULL. The caller frees both. */
+static char **paths_of(const char *run, time_t since, uint64_t billed_ns, const char *directory, uint32_t *count,
                        char **elsewhere)
 {
     struct recent recent = {.since = since};
     pt_each_log(directory, add_log, &recent);
     pt_files_add_fallbacks(&recent.files, run, (uint64_t)since * 1000000000u);
     pt_files_join_runs(&recent.files);
-    *billed_ns = is_running(&recent.files, run) ? 0 : *billed_ns;
-    bool here = false, noted = !*billed_ns;
+    bool here = false, noted = !billed_ns;
     char **paths = pt_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
     for (uint32_t i = 0; i < recent.files.count; i++)
         if (strcmp(recent.files.items[i].run, run) == 0) {
             paths[(*count)++] = pt_strdup(recent.files.items[i].path);
-            noted = noted || pt_bill_append(&recent.files.items[i], *billed_ns);
+            noted = noted || pt_bill_append(&recent.files.items[i], billed_ns);
             here |= !recent.files.items[i].fallback;
         }
     *elsewhere = *count && !here ? pt_strdup(paths[0]) : NULL;
@@ -70,7 +59,7 @@ static char **paths_of(const char *run, time_t since, uint64_t *billed_ns, const
     return paths;
 }
 
-static struct pt_profile *load_run(const char *run, time_t since, uint64_t *billed_ns, const char *directory,
+static struct pt_profile *load_run(const char *run, time_t since, uint64_t billed_ns, const char *directory,
                                    char **elsewhere)
 {
     uint32_t count;
@@ -98,12 +87,12 @@ static void append_rate(struct pt_buffer *text, const struct pt_profile *profile
                          hz, NS_PER_SECOND / longest);
 }
 
-/* Programs without Python, starts and ends of processes are in no profile. */
+/* Programs without Python, starts and ends of processes are in no profile, and what nobody waited for in no bill. */
 static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed_ns)
 {
     uint64_t more_ns = billed_ns > cpu_ns ? billed_ns - cpu_ns : 0;
     if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
-        pt_buffer_format(text, " (of %.2f s that the kernel billed)", (double)billed_ns / 1e9);
+        pt_buffer_format(text, " (of at least %.2f s that the kernel billed)", (double)billed_ns / 1e9);
 }
 
 static void append_report(struct pt_buffer *text, const char *place)
@@ -161,7 +150,7 @@ void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const cha
                     uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
-    struct pt_profile *profile = load_run(run, since, &billed_ns, directory, &elsewhere);
+    struct pt_profile *profile = load_run(run, since, billed_ns, directory, &elsewhere);
     if (profile)
         say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
     else

@@ -22,9 +22,6 @@
 /* Fewer samples than this tell little: a share of 10 % is 10 ± 6 then. */
 #define FEW_SAMPLES 100u
 
-/* What the kernel may say less of children than their own clocks: it rounds. */
-#define WAITED_NS 10000000u
-
 struct warnings {
     void (*each)(void *context, const char *text);
     void *context;
@@ -63,33 +60,6 @@ uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t proces
     return missing;
 }
 
-/* Returns whether the process is the last that exec made of its pid: they share a clock. */
-static bool is_last_image(const struct pt_profile *profile, const struct pt_process *process)
-{
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *other = &profile->processes.items[i];
-        if (other->pid == process->pid && other->start_unix_ns > process->start_unix_ns)
-            return false;
-    }
-    return true;
-}
-
-/* Returns whether something may not have waited for the process or a child of it: its parent is unknown, and not that
- * of the run's first process, or its children in the profile used more than all that it waited for. */
-static bool may_be_left(const struct pt_profile *profile, const struct pt_process *process)
-{
-    uint64_t known_ns = 0;
-    bool known = process->ppid == pt_summary_first_process(profile)->ppid;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *other = &profile->processes.items[i];
-        const struct pt_accounting *sum = &other->accounting;
-        known |= other->pid == process->ppid;
-        if (other->ppid == process->pid && is_last_image(profile, other))
-            known_ns += sum->before_start_ns + sum->cpu_ns + sum->children_ns;
-    }
-    return !known || known_ns > process->accounting.children_ns + WAITED_NS;
-}
-
 uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
 {
     uint64_t billed_ns = 0;
@@ -97,12 +67,9 @@ uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
         const struct pt_process *process = &profile->processes.items[i];
         if (process->run != profile->processes.items[0].run)
             return 0;
-        if (process->run_billed_ns)
+        if (process->run_billed_ns > billed_ns) /* a run within the run has its own */
             billed_ns = process->run_billed_ns;
     }
-    for (uint32_t i = 0; billed_ns && i < profile->processes.count; i++)
-        if (is_last_image(profile, &profile->processes.items[i]) && may_be_left(profile, &profile->processes.items[i]))
-            return 0;
     return pt_summary_accounting(profile, PT_NONE).cpu_ns > billed_ns ? 0 : billed_ns;
 }
 

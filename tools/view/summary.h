@@ -13,8 +13,8 @@ struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uin
  * of logs without damage, it is the program's CPU time without what profiling cost: cpu - own - difference. */
 uint64_t pt_summary_program_ns(const struct pt_profile *profile);
 
-/* Returns what the kernel billed to the whole run; 0: it is not known, there are several runs, or the profile may have
- * more: descendants that were not waited for are in no bill. */
+/* Returns what the kernel billed to the whole run at least: descendants that were not waited for are in no bill. 0: it
+ * is not known, there are several runs, or the profile has more. */
 uint64_t pt_summary_billed_ns(const struct pt_profile *profile);
 
 /* Returns the CPU time of parts of the profile that were removed, which is in no sum; of one process or all (PT_NONE).
