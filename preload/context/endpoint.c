@@ -88,7 +88,7 @@ static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_
         return;
     /* of handle(self, scope, ...) */
     reading->is_mounted |= !reading->serves && pp_frame_local_read(&reader->objects, frame, says.local + 1u, &scope) &&
-                           pp_starlette_is_mounted(reader, scope, &part.text);
+                           pp_starlette_is_mounted(reader, scope, says.rule == PP_FRAME_MOUNT ? &part.text : NULL);
     append(reader, &reading->routes, &part);
 }
 
@@ -130,7 +130,7 @@ static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_
         add_aiohttp(reading, frame, says);
     else if (says.rule == PP_FRAME_DJANGO)
         add_django(reading, frame, says);
-    else if (says.rule == PP_FRAME_ROUTE || says.rule == PP_FRAME_FASTAPI)
+    else if (says.rule >= PP_FRAME_ROUTE && says.rule <= PP_FRAME_MOUNT)
         add_route(reading, frame, says);
     reading->serves |= serves;
 }

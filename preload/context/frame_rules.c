@@ -68,7 +68,7 @@ static const struct rule {
     {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py"), "self",
      "effective_context"},
     {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
-    {PP_FRAME_ROUTE, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
+    {PP_FRAME_MOUNT, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
     {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
     {PP_FRAME_WORK, ASCII("_WorkItem.run"), ASCII("run"), ASCII("concurrent/futures/thread.py"), "self", NULL},
     {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py"), "future", NULL},

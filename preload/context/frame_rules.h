@@ -22,6 +22,7 @@ enum pp_frame_rule {
     PP_FRAME_DJANGO,                    /* its local is the request */
     PP_FRAME_ROUTE,                     /* of Starlette, and of what is made of it */
     PP_FRAME_FASTAPI,
+    PP_FRAME_MOUNT,
     PP_FRAME_WORK,        /* in a thread of a pool, maybe for a task; so are those after it */
     PP_FRAME_WORKER,      /* in a thread of anyio, for a task */
     PP_FRAME_TRIO_WORKER, /* in a thread of trio, for a task, which is in the list that its local has */

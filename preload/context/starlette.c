@@ -70,15 +70,15 @@ static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope,
     return true;
 }
 
-bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *path)
+bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mount)
 {
     struct pp_str mounts;
     uint8_t characters[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
-    uint32_t bytes = path->record.bytes;
     if (!read_mounts(reader, scope, &mounts) || !mounts.record.bytes)
         return false;
-    if (!bytes || path->record.width != 1 || mounts.record.width != 1 || mounts.record.bytes < bytes ||
-        !pp_object_copy(&reader->objects, first, path->data, bytes) ||
+    uint32_t bytes = mount ? mount->record.bytes : 0;
+    if (!bytes || mount->record.width != 1 || mounts.record.width != 1 || mounts.record.bytes < bytes ||
+        !pp_object_copy(&reader->objects, first, mount->data, bytes) ||
         !pp_object_copy(&reader->objects, characters, mounts.data, mounts.record.bytes))
         return true;
     return memcmp(characters, first, bytes) != 0 || (mounts.record.bytes > bytes && characters[bytes] != '/');

@@ -117,6 +117,19 @@ starlette() {
     with_a_python starlette
 }
 
+mounted() {
+    profiled PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 "$PYTHON" "$WORKLOADS/mounted_routes.py"
+    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
+import json, sys
+used = {row["value"]: row["cpu_ns"] / 1e9 for row in json.load(sys.stdin)["by"]}
+for endpoint in ("/api/api", "/api/v1/api", "/{tenant}/api", "/shop/items"):
+    assert 0.2 < used.get(endpoint, 0) < 0.4, used'
+}
+
+@test "a route in the middleware of a mounted application is not taken for the mount, whatever its path is" {
+    with_each_python mounted
+}
+
 fastapi() {
     served fastapi endpoint fastapi
 }

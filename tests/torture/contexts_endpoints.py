@@ -169,15 +169,15 @@ def plain():
     return middleware(found(route, endpoint=endpoint), route.path), route.path
 
 
-def mounted(in_task=None):
-    route = names["Route"]("/in/{n}", None)
+def mounted(in_task=None, path="/in/{n}"):
+    route = names["Route"](path, None)
 
     async def endpoint(scope):
-        marked("/sub/in/{n}")
+        marked("/sub" + path)
 
     route.app = endpoint
     application = found(route, endpoint=endpoint)
-    inner = middleware(application if in_task is None else in_task(application), "/sub/in/{n}", "/sub")
+    inner = middleware(application if in_task is None else in_task(application), "/sub" + path, "/sub")
     mount = names["Mount"]("/sub", inner)
     return middleware(found(mount, app_root_path="/root", root_path="/root/sub"), UNKNOWN), UNKNOWN
 
@@ -247,7 +247,8 @@ def plain_in_a_task():
 
 
 def mounted_in_a_task():
-    return mounted(lambda application: in_a_task(application, "/sub", "/sub/in/{n}"))
+    """Its route has the mount's own path."""
+    return mounted(lambda application: in_a_task(application, "/sub", "/sub/sub"), "/sub")
 
 
 def lifespan():
@@ -302,7 +303,7 @@ def prepare():
     for file, source in MODELS.items():
         exec(compile(source, f"/packages/{file}", "exec"), names)
     main.library.contexts_by_frames(ENDPOINT)
-    for text in (UNKNOWN, "/items/{n}", "/sub", "/sub/in/{n}", "/router/{n}", "/items/<int:n>/", "/carts/", "/fixed", "/static"):
+    for text in (UNKNOWN, "/items/{n}", "/sub", "/sub/in/{n}", "/sub/sub", "/router/{n}", "/items/<int:n>/", "/carts/", "/fixed", "/static"):
         numbers[text] = main.number(ENDPOINT, text)
     numbers[""] = main.NONE
 
