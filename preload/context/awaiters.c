@@ -14,14 +14,11 @@
 #define METHOD_SELF        8
 #define BUILTIN_DEFINITION 0
 #define BUILTIN_SELF       8
-#define CELL_VALUE         0
 #define PARTIAL_FUNCTION   0
 #define PARTIAL_ARGUMENTS  8
 #define WAKEUP_TASK        0 /* 3.8, 3.9: TaskWakeupMethWrapper */
 #define FUTURE_CALLBACK    8 /* the first one */
 #define FUTURE_CALLBACKS   24
-#define LIST_SIZE          0
-#define LIST_ITEMS         8
 #define DEQUE_SIZE         0
 #define DEQUE_BLOCK        8  /* the first one, */
 #define DEQUE_INDEX        24 /* where its items begin */
@@ -184,7 +181,7 @@ static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, 
     if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
     for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
-        uintptr_t value = field(search, cell, CELL_VALUE);
+        uintptr_t value = field(search, cell, PP_CELL_VALUE);
         found = waiting->variable == OF_GROUP   ? host_of_group(search, value)
                 : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
                                                 : awaiter_of_value(search, value, depth);
@@ -298,8 +295,7 @@ uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t i
     if (!reader->facts || !reader->facts->awaiters.partial_type ||
         !pp_attribute_read(objects, item, "future", &learnt->work_future, &future) ||
         !pp_attribute_read(objects, future, "_done_callbacks", &learnt->done_callbacks, &list) ||
-        !pp_object_has_class(objects, list, PP_CLASS_LIST) || !field(&search, list, LIST_SIZE) ||
-        !pp_object_word(objects, field(&search, list, LIST_ITEMS), &callback))
+        !pp_list_first(objects, list, &callback))
         return 0;
     return awaiter_of_callback(&search, callback, 0);
 }

@@ -23,9 +23,10 @@ struct pp_asyncio_facts {
     uintptr_t python_task_type, python_future_type; /* the same, made of Python */
 };
 
-/* trio.h: slots of its tasks */
+/* trio.h: slots of its tasks, and the type of cells */
 struct pp_trio_facts {
     struct pp_slot_attribute name, coroutine, nursery; /* not found: trio is not there */
+    uintptr_t cell_type;
 };
 
 /* awaiters.h: types of callbacks */

@@ -1,17 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trio.h"
-
-/* Fields beyond the header of an object, the same in all versions */
-#define CELL_VALUE 0
-#define LIST_SIZE  0
-#define LIST_ITEMS 8
+#include "values.h"
 
 bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_trio_facts *facts)
 {
     uintptr_t task;
     return pp_name_find(reader, modules[PP_MODULE_TRIO], "Task", &task) &&
            pp_slot_find(reader, task, "name", &facts->name) && pp_slot_find(reader, task, "coro", &facts->coroutine) &&
-           pp_slot_find(reader, task, "_parent_nursery", &facts->nursery);
+           pp_slot_find(reader, task, "_parent_nursery", &facts->nursery) &&
+           pp_name_find(reader, modules[PP_MODULE_TYPES], "CellType", &facts->cell_type);
 }
 
 /* async-signal-safe. */
@@ -32,14 +29,10 @@ uintptr_t pp_trio_parent(const struct pp_context_reader *reader, uintptr_t task)
 uintptr_t pp_trio_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t cell)
 {
     const struct pp_object_reader *objects = &reader->objects;
-    unsigned header = pp_object_header(objects);
-    uintptr_t list, size, items, task;
-    return reader->facts && pp_object_word(objects, cell + header + CELL_VALUE, &list) &&
-                   pp_object_has_class(objects, list, PP_CLASS_LIST) &&
-                   pp_object_word(objects, list + header + LIST_SIZE, &size) && size &&
-                   pp_object_word(objects, list + header + LIST_ITEMS, &items) &&
-                   pp_object_word(objects, items, &task) &&
-                   pp_object_is(objects, task, reader->facts->trio.nursery.type)
+    uintptr_t list, task;
+    return reader->facts && pp_object_is(objects, cell, reader->facts->trio.cell_type) &&
+                   pp_object_word(objects, cell + pp_object_header(objects) + PP_CELL_VALUE, &list) &&
+                   pp_list_first(objects, list, &task) && pp_object_is(objects, task, reader->facts->trio.nursery.type)
                ? task
                : 0;
 }

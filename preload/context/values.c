@@ -3,8 +3,9 @@
 #include "../capture/safe_read.h"
 
 /* Fields that follow the header of every object: offsets beyond the header. */
-#define SIZE         0 /* of ints, tuples, bytes; in ints of 3.12 and later the sign is in it, too */
+#define SIZE         0 /* of ints, tuples, lists, bytes; in ints of 3.12 and later the sign is in it, too */
 #define INT_DIGITS   8
+#define LIST_ITEMS   8
 #define DICT_KEYS    16
 #define DICT_VALUES  24
 #define MEMBER       24 /* of a member descriptor: its PyMemberDef */
@@ -73,6 +74,13 @@ bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintp
     uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
     return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) &&
            index < size && pp_object_word(reader, items + index * sizeof *item, item);
+}
+
+bool pp_list_first(const struct pp_object_reader *reader, uintptr_t list, uintptr_t *item)
+{
+    uintptr_t size, items, fields = list + pp_object_header(reader);
+    return pp_object_has_class(reader, list, PP_CLASS_LIST) && pp_object_word(reader, fields + SIZE, &size) && size &&
+           pp_object_word(reader, fields + LIST_ITEMS, &items) && pp_object_word(reader, items, item);
 }
 
 bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes)

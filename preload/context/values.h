@@ -22,6 +22,8 @@ enum pp_class {
     PP_CLASS_TYPE = 31,
 };
 
+#define PP_CELL_VALUE 0 /* of a cell, beyond its header */
+
 /* Where the instances of a class made by Python keep an attribute for which the class has a slot. */
 struct pp_slot_attribute {
     uintptr_t type; /* the class, 0: not found */
@@ -42,6 +44,9 @@ bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64
 
 /* Reads an item of a tuple or of a subclass's instance. async-signal-safe. */
 bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item);
+
+/* Reads the first item of a list or of a subclass's instance. async-signal-safe. */
+bool pp_list_first(const struct pp_object_reader *reader, uintptr_t list, uintptr_t *item);
 
 /* Locates the bytes of a bytes object, `most` of them. async-signal-safe. */
 bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes);

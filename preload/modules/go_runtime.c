@@ -9,8 +9,7 @@
 #define PAGE             ((uintptr_t)4096)
 #define PAGES_AT_ONCE    64
 #define MAX_PAGES        32768 /* of an object, below its code */
-#define MAX_HEADERS      64
-#define MAX_NOTES        1024 /* bytes */
+#define MAX_NOTES        1024  /* bytes */
 
 static bool has_note(const struct dl_phdr_info *object)
 {
@@ -74,9 +73,9 @@ bool pp_go_holds(uintptr_t code)
 {
     uintptr_t start = header_below(code);
     ElfW(Ehdr) header;
-    ElfW(Phdr) headers[MAX_HEADERS];
+    ElfW(Phdr) headers[PP_MAX_HEADERS];
     if (!start || !pp_loader_read(&header, start, sizeof header) || header.e_phentsize != sizeof headers[0] ||
-        header.e_phnum > MAX_HEADERS || header.e_phoff > PAGE - sizeof headers ||
+        header.e_phnum > PP_MAX_HEADERS || header.e_phoff > PAGE - sizeof headers ||
         !pp_loader_read(headers, start + header.e_phoff, header.e_phnum * sizeof headers[0]))
         return false;
     struct dl_phdr_info object = {.dlpi_addr = start, .dlpi_phdr = headers, .dlpi_phnum = header.e_phnum};
