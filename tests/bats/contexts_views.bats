@@ -200,6 +200,61 @@ assert rows["/cart"]["kind"] == "task" and rows["/cart"]["function"] == "cart" a
         fail "$(cat report.txt)"
 }
 
+# A service with middleware, whose own code is little, around endpoints whose own code is much or nothing.
+wrapped() {
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 - <<'END'
+import logs
+from logs import at, pseudo
+
+
+def library(name, file):
+    return logs.python(name, "/srv/venv/lib/python3.12/site-packages/" + file, 10)
+
+
+log = logs.Log()
+audit, hashed, cart, tenant, prices = (logs.python(name, "/srv/app/svc.py", line) for name, line in (
+    ("audit", 20), ("hashed", 25), ("cart", 40), ("tenant_report", 50), ("prices", 60)))
+run = logs.python("run", "/usr/lib/python3.12/asyncio/base_events.py", 600)
+loads = logs.python("loads", "/usr/lib/python3.12/json/__init__.py", 300)
+router, send = library("Router.app", "starlette/routing.py"), library("send", "h11/_connection.py")
+
+
+def add(endpoint, ms, *frames, awaiter=()):
+    log.sample("MainThread", [run, library("run_asgi", "uvicorn/protocols.py"), *frames], ms * 1000000, 0, True, ms // 10,
+               (*(awaiter or (("task", "run_asgi"),)), *((("endpoint", endpoint),) if endpoint else ())))
+
+
+for endpoint, own, ms in (("/cart", cart, 100), ("/tenant", tenant, 280)):
+    add(endpoint, ms, at(audit, 21), router, own, loads)
+    add(endpoint, 150, at(audit, 21), router)
+    add(endpoint, 150, at(audit, 21), router, send, loads)
+    add(endpoint, 10, audit)
+add("/cart", 290, pseudo("[awaiter]"), at(audit, 21), router, at(cart, 41), pseudo("[task]"), prices,
+    awaiter=(("task", "prices"), ("awaiter", "run_asgi")))
+add("/ping", 60, at(audit, 21), router, loads)
+add("/ping", 40, at(audit, 21), router, send)
+add("/ping", 20, at(audit, 22), hashed)
+add("(unknown route)", 70, at(audit, 21), router, loads)
+add("(unknown route)", 30, at(audit, 22), hashed)
+add(None, 10)
+log.write("app.pyprof")
+END
+}
+
+@test "report --focus on an endpoint says of it what the report of all says" {
+    wrapped
+    # of ENDPOINT FILE
+    of() {
+        grep -A1 "  $1 " "$2" | grep -oE "$1 .*|[0-9]+ % of it awaited at .*" | tr -s ' '
+    }
+    "$PYPROF" report app.pyprof >report.txt
+    for endpoint in /cart /tenant /ping; do
+        "$PYPROF" report --focus "endpoint=$endpoint\$" app.pyprof >focused.txt
+        diff <(of "$endpoint" report.txt) <(of "$endpoint" focused.txt) || fail "$(cat report.txt focused.txt)"
+    done
+    of /cart report.txt | grep -qxF '41 % of it awaited at svc.py:41 in cart: task prices' || fail "$(cat report.txt)"
+}
+
 @test "report without options has a short table of endpoints, else of tasks, else of greenlets" {
     service app
     "$PYPROF" report app.pyprof >report.txt

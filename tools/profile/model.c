@@ -50,6 +50,7 @@ void pt_profile_free(struct pt_profile *profile)
     PT_FREE_TABLE(&profile->processes);
     PT_FREE_TABLE(&profile->requests);
     PT_FREE_TABLE(&profile->traces);
+    free(profile->middleware);
     free(profile);
 }
 

@@ -8,6 +8,7 @@
 #include "fold.h"
 #include "frame_text.h"
 #include "group.h"
+#include "middleware.h"
 #include "nothing_left.h"
 #include "task_stacks.h"
 #include "time_bins.h"
@@ -318,6 +319,8 @@ bool pt_select(struct pt_profile *profile)
     profile->selected = traces_only || leaves_samples_out(select);
     if (profile->label_sets.count > 1)
         add_tasks(profile);
+    if (profile->request->middleware)
+        profile->middleware = pt_find_middleware(profile);
     if (selects_names(select) || selects_stacks(select))
         leave_out(profile, select);
     sum_kinds(profile);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../profile/group.h"
+#include "../profile/middleware.h"
 #include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../profile/task_stacks.h"
@@ -12,10 +13,9 @@
 #include "numbered.h"
 
 #define NAMED   "[task "
-#define LEAST   0.1  /* of an endpoint's CPU time: what has less is not worth a line */
-#define DEEPER  0.6  /* of what is awaited: what is awaited in it, and has as much, is said instead */
-#define COMMON  0.25 /* of the CPU time of several endpoints: a function that has as much is middleware */
-#define HEADING 50   /* lines from a function's first decorator to its `def` */
+#define LEAST   0.1 /* of an endpoint's CPU time: what has less is not worth a line */
+#define DEEPER  0.6 /* of what is awaited: what is awaited in it, and has as much, is said instead */
+#define HEADING 50  /* lines from a function's first decorator to its `def` */
 
 /* A function, the line that it runs, or what that awaits. Step 0 is before the endpoint's own functions. */
 struct step {
@@ -24,53 +24,14 @@ struct step {
     uint32_t subject; /* function, line or name of a task */
 };
 
-struct part {
-    uint32_t function, value;
-    uint64_t ns;
-};
-
 struct pt_awaits {
     struct pt_profile *profile;
     struct pt_group endpoints;
     PT_TABLE_OF(struct step) steps;
-    PT_TABLE_OF(struct part) parts;
     uint32_t *step_of;                         /* by node */
     enum { NOT_READ, NO, YES } * is_coroutine; /* by function */
 };
 PT_DEFINE_ADD(static uint32_t add_step, struct pt_awaits, steps, struct step, item->parent, item->kind, item->subject)
-PT_DEFINE_ADD(static uint32_t add_part, struct pt_awaits, parts, struct part, item->function, item->value)
-
-/* Returns, by function, whether much of several endpoints' CPU time is in it. The caller frees. */
-static bool *middleware(struct pt_awaits *awaits, const bool *application)
-{
-    const struct pt_profile *profile = awaits->profile;
-    uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
-    uint32_t *met = pt_alloc(profile->functions.count, sizeof *met),
-             *endpoints = pt_alloc(profile->functions.count, sizeof *endpoints);
-    bool *common = pt_alloc(profile->functions.count, sizeof *common);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
-        uint32_t value = pt_group_value(&awaits->endpoints, sample);
-        ns[value] += sample->cpu_ns;
-        for (uint32_t node = value ? sample->node : 0; node; node = profile->nodes.items[node].parent) {
-            const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
-            if (!application[profile->nodes.items[node].frame] || met[frame->subject] == i + 1)
-                continue;
-            met[frame->subject] = i + 1;
-            uint32_t part = add_part(awaits, &(struct part){.function = frame->subject, .value = value});
-            awaits->parts.items[part].ns += sample->cpu_ns;
-        }
-    }
-    for (uint32_t i = 0; i < awaits->parts.count; i++) {
-        const struct part *part = &awaits->parts.items[i];
-        if ((double)part->ns >= COMMON * (double)ns[part->value])
-            common[part->function] = ++endpoints[part->function] > 1;
-    }
-    free(endpoints);
-    free(met);
-    free(ns);
-    return common;
-}
 
 /* Returns, by frame, the name of a task, as a string; 0: it is no task. Names that differ in their numbers only are
  * one. The caller frees. */
@@ -103,7 +64,7 @@ static uint32_t add_after(struct pt_awaits *awaits, uint32_t parent, int kind, u
     return add_step(awaits, &(struct step){.parent = parent, .kind = kind, .subject = subject});
 }
 
-static void add_steps(struct pt_awaits *awaits, const bool *application, const bool *common, const uint32_t *tasks)
+static void add_steps(struct pt_awaits *awaits, const bool *application, const bool *past, const uint32_t *tasks)
 {
     const struct pt_profile *profile = awaits->profile;
     add_after(awaits, PT_NONE, STEP_NONE, 0);
@@ -111,7 +72,7 @@ static void add_steps(struct pt_awaits *awaits, const bool *application, const b
         uint32_t number = profile->nodes.items[i].frame, step = awaits->step_of[profile->nodes.items[i].parent];
         const struct pt_frame *frame = &profile->frames.items[number];
         bool pseudo = frame->kind == PP_FRAME_PSEUDO;
-        if (application[number] && (step || !common[frame->subject])) {
+        if (application[number] && past[i]) {
             step = add_after(awaits, step, STEP_FUNCTION, frame->subject);
             step = add_after(awaits, step, STEP_LINE, pt_frame_line(profile, frame));
         } else if (step && tasks[number]) {
@@ -129,13 +90,12 @@ struct pt_awaits *pt_awaits_of(struct pt_profile *profile, const char *by)
         return NULL;
     struct pt_awaits *awaits = pt_alloc(1, sizeof *awaits);
     uint32_t *tasks = task_names(profile);
-    bool *application = pt_applications(profile);
+    bool *application = pt_applications(profile), *past = pt_past_middleware(profile);
     *awaits = (struct pt_awaits){.profile = profile, .endpoints = pt_group_by(profile, by)};
     awaits->step_of = pt_alloc(profile->nodes.count, sizeof *awaits->step_of);
     awaits->is_coroutine = pt_alloc(profile->functions.count, sizeof *awaits->is_coroutine);
-    bool *common = middleware(awaits, application);
-    add_steps(awaits, application, common, tasks);
-    free(common);
+    add_steps(awaits, application, past, tasks);
+    free(past);
     free(application);
     free(tasks);
     return awaits;
@@ -235,7 +195,6 @@ void pt_awaits_free(struct pt_awaits *awaits)
         return;
     pt_group_free(&awaits->endpoints);
     PT_FREE_TABLE(&awaits->steps);
-    PT_FREE_TABLE(&awaits->parts);
     free(awaits->step_of);
     free(awaits->is_coroutine);
     free(awaits);

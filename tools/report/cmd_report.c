@@ -151,7 +151,7 @@ static void print_report(const struct pt_report *report)
 int pt_cmd_report(const struct pt_cli *cli)
 {
     struct pt_load_request request = cli->request;
-    request.callers = true;
+    request.callers = request.middleware = true;
     request.keep = cli->processes || cli->threads ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
     if (!profile)
