@@ -241,6 +241,20 @@ log.write("app.pyprof")
 END
 }
 
+@test "report: what most of an endpoint is in is its own function, or a package, but not the middleware that calls both" {
+    wrapped
+    "$PYPROF" report app.pyprof >report.txt
+    rows >rows.txt
+    grep -qE '  /cart +41 % prices \(svc\.py:60\)$' rows.txt || fail "$(cat report.txt)"
+    grep -qE '  /tenant +47 % tenant_report \(svc\.py:50\)$' rows.txt || fail "$(cat report.txt)"
+    grep -qE '  /ping +50 % in starlette$' rows.txt || fail "$(cat report.txt)"
+    grep -qE '  \(unknown route\) +70 % in starlette$' rows.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --by package app.pyprof >report.txt
+    rows >rows.txt
+    grep -qE '  h11 +88 % loads \(json/__init__\.py:300\)$' rows.txt || fail "$(cat report.txt)"
+    ! grep -F audit rows.txt || fail "$(cat report.txt)"
+}
+
 @test "report --focus on an endpoint says of it what the report of all says" {
     wrapped
     # of ENDPOINT FILE

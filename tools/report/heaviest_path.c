@@ -14,7 +14,7 @@
 static const char importing[] = "<frozen importlib";
 
 struct call {
-    uint32_t parent, text, frame;
+    uint32_t parent, text, frame, package;
     uint64_t self_ns, ns, others_ns;
 };
 
@@ -34,8 +34,8 @@ static bool is_shown(const struct pt_profile *profile, uint32_t number)
 }
 
 /* Returns the calls of functions, whatever their lines and the native code between them. The caller frees the items. */
-static struct calls calls_of(const struct pt_profile *profile, const uint32_t *texts, const uint64_t *ns,
-                             const uint64_t *others_ns)
+static struct calls calls_of(const struct pt_profile *profile, const uint32_t *texts, const uint32_t *packages,
+                             const uint64_t *ns, const uint64_t *others_ns)
 {
     struct calls calls = {0};
     uint32_t *call_of = pt_alloc(profile->nodes.count, sizeof *call_of);
@@ -44,8 +44,10 @@ static struct calls calls_of(const struct pt_profile *profile, const uint32_t *t
         const struct pt_node *node = &profile->nodes.items[i];
         call_of[i] = i ? call_of[node->parent] : 0;
         if (i && is_shown(profile, node->frame))
-            call_of[i] = add_call(
-                &calls, &(struct call){.parent = call_of[i], .text = texts[node->frame], .frame = node->frame});
+            call_of[i] = add_call(&calls, &(struct call){.parent = call_of[i],
+                                                         .text = texts[node->frame],
+                                                         .frame = node->frame,
+                                                         .package = packages[i]});
         calls.items.items[call_of[i]].ns += ns[i];
         calls.items.items[call_of[i]].others_ns += others_ns[i];
     }
@@ -72,7 +74,8 @@ static uint32_t *largest_calls(const struct calls *calls)
 }
 
 /* Returns the application's function that most samples are in, what it calls outside of it included, unless it is what
- * starts the program: what no library calls, and what leads to the other samples, too. */
+ * starts the program: what no library calls, and what leads to the other samples, too. What middleware calls counts for
+ * the packages. */
 static struct pt_heaviest heaviest_own(const struct pt_profile *profile, const struct calls *calls)
 {
     const struct call *items = calls->items.items;
@@ -86,6 +89,8 @@ static struct pt_heaviest heaviest_own(const struct pt_profile *profile, const s
         bool apart = items[call->parent].others_ns && call->parent && !call->others_ns;
         in_library[i] = in_library[call->parent] || !application;
         own[i] = application && (in_library[call->parent] || apart) ? call->text : own[call->parent];
+        if (own[i] && call->package)
+            own[i] = call->package;
         if (!own[i])
             continue;
         ns[own[i]] += call->self_ns;
@@ -131,10 +136,10 @@ static uint64_t total_of(const struct calls *calls, uint32_t text)
     return total_ns;
 }
 
-struct pt_heaviest pt_heaviest_path(const struct pt_profile *profile, const uint32_t *texts, const uint64_t *ns,
-                                    const uint64_t *others_ns)
+struct pt_heaviest pt_heaviest_path(const struct pt_profile *profile, const uint32_t *texts, const uint32_t *packages,
+                                    const uint64_t *ns, const uint64_t *others_ns)
 {
-    struct calls calls = calls_of(profile, texts, ns, others_ns);
+    struct calls calls = calls_of(profile, texts, packages, ns, others_ns);
     struct pt_heaviest heaviest = heaviest_own(profile, &calls);
     if ((double)heaviest.ns < OWN * (double)calls.items.items[0].ns) {
         uint32_t *largest = largest_calls(&calls);

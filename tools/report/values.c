@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* CPU time by what --by asks for (group.h), with the function that most of each value's time is in: the application's,
- * what it calls outside of it included. */
+/* CPU time by what --by asks for (group.h), with what most of each value's time is in. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +8,11 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/frame_text.h"
 #include "../profile/group.h"
 #include "../profile/requests.h"
-#include "../profile/self.h"
 #include "../view/summary.h"
 #include "awaited.h"
-#include "heaviest_path.h"
+#include "most_of_it.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
@@ -34,27 +31,14 @@
 #define NAME_AT        34   /* columns of the id of a trace, before its name */
 #define AWAITED_ROWS   2    /* endpoints below which is said what they await */
 #define TRACE_NAME     "ENDPOINT OR SPAN"
-#define UNKNOWN_ROUTE  "(unknown route)" /* as the library calls it */
 
 struct value {
     uint32_t value; /* string; 0: none */
     uint32_t name;  /* string, of a trace (pt_report_trace_names); 0: none */
     uint64_t ns, count;
-    uint32_t function; /* string: the function with most of it */
-    uint64_t function_ns;
+    struct pt_heaviest most;
     struct pt_request_sums requests;
 };
-
-/* CPU time of a function, in samples of a value. */
-struct part {
-    uint32_t value, text;
-    uint64_t ns;
-};
-
-struct parts {
-    PT_TABLE_OF(struct part) items;
-};
-PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->value, item->text)
 
 struct values {
     struct value *items;
@@ -78,26 +62,15 @@ static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *
            (process == PT_NONE || profile->threads.items[sample->thread].process == process);
 }
 
-/* Returns, by node, the frame whose function is shown for a stack: the innermost of the application; without one the
- * innermost of Python. */
-static uint32_t *shown_frames(const struct pt_profile *profile)
-{
-    uint32_t *frames = pt_application_frames(profile), *innermost = pt_self_frames(profile);
-    for (uint32_t i = 0; i < profile->nodes.count; i++)
-        frames[i] = frames[i] == PT_NONE ? innermost[i] : frames[i];
-    free(innermost);
-    return frames;
-}
-
-/* Gives what is joined its row: CPU time, samples and functions. Requests have endpoints, which are not joined. */
-static void join_numbered(struct pt_profile *profile, struct values *values, struct parts *parts)
+/* Gives what is joined its row: CPU time, samples and what most is in. Requests have endpoints, which are not joined.
+ */
+static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_most *most)
 {
     uint32_t count = profile->strings.count, capacity = count;
     uint64_t *ns = pt_alloc(count, sizeof *ns);
     for (uint32_t i = 0; i < count; i++)
         ns[i] = values->items[i].ns;
     uint32_t *rows = pt_join_numbered(profile, ns);
-    struct parts joined = {0};
     values->items = pt_grow(values->items, &capacity, profile->strings.count, sizeof *values->items);
     for (uint32_t i = 0; i < count; i++) {
         struct value *from = &values->items[i], *to = &values->items[rows[i]];
@@ -107,48 +80,9 @@ static void join_numbered(struct pt_profile *profile, struct values *values, str
         to->count += from->count;
         *from = (struct value){0};
     }
-    for (uint32_t i = 0; i < parts->items.count; i++) {
-        struct part part = parts->items.items[i];
-        uint64_t more_ns = part.ns;
-        part.value = rows[part.value];
-        part.ns = 0;
-        uint32_t place = add_part(&joined, &part);
-        joined.items.items[place].ns += more_ns;
-    }
-    PT_FREE_TABLE(&parts->items);
-    *parts = joined;
+    pt_most_join(most, rows);
     free(rows);
     free(ns);
-}
-
-/* Chooses the function of a value that is none: the application's innermost would be what started the server. */
-static void choose_outside(const struct pt_profile *profile, const struct pt_group *group, const uint32_t *texts,
-                           struct value *value, uint32_t process, uint32_t thread)
-{
-    uint64_t *ns = pt_alloc(profile->nodes.count, sizeof *ns),
-             *others_ns = pt_alloc(profile->nodes.count, sizeof *others_ns);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
-        if (is_wanted(profile, sample, process, thread))
-            (pt_group_value(group, sample) == value->value ? ns : others_ns)[sample->node] += sample->cpu_ns;
-    }
-    struct pt_heaviest heaviest = pt_heaviest_path(profile, texts, ns, others_ns);
-    if (heaviest.text) {
-        value->function = heaviest.text;
-        value->function_ns = heaviest.ns;
-    }
-    free(ns);
-    free(others_ns);
-}
-
-/* Returns whether the value is none, where that is the work of servers and event loops. */
-static bool is_outside(const struct pt_profile *profile, const char *by, uint32_t value)
-{
-    static const char *const words[] = {"endpoint", "task", "greenlet"};
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-        if (strcmp(by, words[i]) == 0)
-            return !value || strcmp(pt_string(profile, value), UNKNOWN_ROUTE) == 0;
-    return false;
 }
 
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE; for people, tasks
@@ -158,10 +92,8 @@ static struct values values_of(const struct pt_report *report, const char *by, u
 {
     struct pt_profile *profile = report->profile;
     struct pt_group group = pt_group_by(profile, by);
-    uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
-    uint32_t *texts = pt_frame_texts(profile, report->cli->lines), *frames = shown_frames(profile);
+    struct pt_most *most = pt_most_new(profile, by, report->cli->lines);
     struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
-    struct parts parts = {0};
     struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
     values.named = strcmp(by, "trace") == 0;
@@ -170,24 +102,14 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
             continue;
-        uint32_t value = pt_group_value(&group, sample), frame = frames[sample->node];
-        struct part part = {.value = value, .text = frame == PT_NONE ? no_python : texts[frame]};
-        uint32_t place = add_part(&parts, &part);
-        parts.items.items[place].ns += sample->cpu_ns;
+        uint32_t value = pt_group_value(&group, sample);
+        pt_most_add(most, value, sample);
         values.items[value].ns += sample->cpu_ns;
         values.items[value].count += sample->count;
     }
     if (for_people && (strcmp(by, "task") == 0 || strcmp(by, "greenlet") == 0))
-        join_numbered(profile, &values, &parts);
-    for (uint32_t i = 0; i < parts.items.count; i++) {
-        const struct part *part = &parts.items.items[i];
-        struct value *value = &values.items[part->value];
-        bool first = !value->function_ns;
-        if (first || pt_compare(part->ns, value->function_ns) > 0) {
-            value->function = part->text;
-            value->function_ns = part->ns;
-        }
-    }
+        join_numbered(profile, &values, most);
+    struct pt_heaviest *heaviest = pt_most_by_value(most);
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         struct value value = values.items[i];
         value.requests = requests ? requests[i] : value.requests;
@@ -195,17 +117,15 @@ static struct values values_of(const struct pt_report *report, const char *by, u
             continue;
         value.value = i;
         value.name = names ? names[i] : 0;
-        if (value.ns && is_outside(profile, by, i))
-            choose_outside(profile, &group, texts, &value, process, thread);
+        value.most = heaviest[i];
         values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
-    PT_FREE_TABLE(&parts.items);
+    free(heaviest);
+    pt_most_free(most);
     free(names);
     free(requests);
-    free(frames);
-    free(texts);
     pt_group_free(&group);
     return values;
 }
@@ -277,9 +197,9 @@ static void print_value(const struct table *table, const struct value *value)
         printf("%*" PRIu64, SAMPLES_WIDTH, value->count);
     fputs("  ", stdout);
     print_fitted(table, text_of(table, value), name_of(table, value));
-    pt_fit_frame(&function, pt_string(profile, value->function), table->function_width);
+    pt_fit_frame(&function, pt_string(profile, value->most.text), table->function_width);
     if (!table->without_function)
-        printf("  %3.0f %% %s", pt_percent(value->function_ns, value->ns), function.length ? function.data : "");
+        printf("  %3.0f %% %s", pt_percent(value->most.ns, value->ns), function.length ? function.data : "");
     putchar('\n');
     pt_buffer_free(&function);
 }
@@ -383,9 +303,9 @@ static void print_outside(const struct table *table, const struct values *values
         if (!value->value)
             pt_print_paragraph(
                 0, 2, PT_NO_GROUP ": no request is known, as in imports, the event loop and the server's own code");
-        else if (strcmp(text_of(table, value), UNKNOWN_ROUTE) == 0)
+        else if (strcmp(text_of(table, value), PT_REPORT_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(0, 2,
-                               UNKNOWN_ROUTE
+                               PT_REPORT_UNKNOWN_ROUTE
                                ": requests before their route is found, as in middleware, or after it is gone, as the "
                                "bodies that Flask streams; and those that have none");
     }
@@ -407,7 +327,7 @@ static void print_first(const struct table *table, const struct values *values, 
 static struct pt_awaited awaited_by(const struct table *table, const struct pt_awaits *awaits,
                                     const struct value *value)
 {
-    bool known = value->value && strcmp(text_of(table, value), UNKNOWN_ROUTE) != 0;
+    bool known = value->value && strcmp(text_of(table, value), PT_REPORT_UNKNOWN_ROUTE) != 0;
     return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
 }
 

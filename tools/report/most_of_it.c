@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "most_of_it.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../profile/frame_text.h"
+#include "../profile/middleware.h"
+#include "../profile/package.h"
+#include "../profile/self.h"
+#include "report.h"
+
+/* CPU time of a function or package, in samples of a value. */
+struct part {
+    uint32_t value, text;
+    uint64_t ns;
+};
+
+enum outside { OUTSIDE_NONE, OUTSIDE_UNKNOWN_ROUTE, OUTSIDE_COUNT };
+
+struct pt_most {
+    const struct pt_profile *profile;
+    uint32_t *texts;   /* by frame */
+    uint32_t *package; /* by node: string that says the package that counts; 0: the application's function does */
+    uint32_t *shown;   /* by node: what its samples count for, a string */
+    PT_TABLE_OF(struct part) parts;
+    /* What has no value because servers and event loops run it. */
+    bool has_outside;
+    uint32_t outside[OUTSIDE_COUNT];                  /* strings */
+    uint64_t *outside_ns[OUTSIDE_COUNT], *samples_ns; /* by node; of all samples */
+};
+PT_DEFINE_ADD(static uint32_t add_part, struct pt_most, parts, struct part, item->value, item->text)
+
+/* Returns, by node, text that says the package if the stack has no function of the application but middleware and an
+ * installed package below that; 0 for others. The caller frees. */
+static uint32_t *packages_below_middleware(struct pt_profile *profile)
+{
+    uint32_t *of_node = pt_alloc(profile->nodes.count, sizeof *of_node);
+    if (!profile->middleware)
+        return of_node;
+    bool *past = pt_past_middleware(profile), *application = pt_applications(profile);
+    uint32_t *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        if (application[i] || !pt_has_package(profile, i))
+            continue;
+        struct pt_buffer text = {0};
+        pt_buffer_format(&text, "in %s", pt_string(profile, pt_package_of(profile, i)));
+        of_frame[i] = pt_intern_text(profile, text.data);
+        pt_buffer_free(&text);
+    }
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        if (!past[i] && !application[node->frame])
+            of_node[i] = of_frame[node->frame] ?: of_node[node->parent];
+    }
+    free(of_frame);
+    free(application);
+    free(past);
+    return of_node;
+}
+
+/* Fills in, by node, what its samples count for: the innermost function of the application, or the package; without
+ * both, or where the values are packages themselves, the innermost function of Python. */
+static void choose_shown(struct pt_most *most, struct pt_profile *profile, bool by_package)
+{
+    uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
+    uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
+    most->shown = pt_alloc(profile->nodes.count, sizeof *most->shown);
+    for (uint32_t i = 0; i < profile->nodes.count; i++) {
+        uint32_t frame = own[i] == PT_NONE || most->package[i] ? innermost[i] : own[i];
+        most->shown[i] = most->package[i] && !by_package ? most->package[i]
+                         : frame == PT_NONE              ? no_python
+                                                         : most->texts[frame];
+    }
+    free(innermost);
+    free(own);
+}
+
+struct pt_most *pt_most_new(struct pt_profile *profile, const char *by, bool lines)
+{
+    static const char *const with_outside[] = {"endpoint", "task", "greenlet"};
+    struct pt_most *most = pt_alloc(1, sizeof *most);
+    *most = (struct pt_most){.profile = profile, .texts = pt_frame_texts(profile, lines)};
+    most->package = packages_below_middleware(profile);
+    choose_shown(most, profile, strcmp(by, "package") == 0);
+    for (size_t i = 0; i < sizeof with_outside / sizeof with_outside[0]; i++)
+        most->has_outside |= strcmp(by, with_outside[i]) == 0;
+    if (!most->has_outside)
+        return most;
+    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PT_REPORT_UNKNOWN_ROUTE);
+    for (int i = 0; i < OUTSIDE_COUNT; i++)
+        most->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *most->outside_ns[i]);
+    most->samples_ns = pt_alloc(profile->nodes.count, sizeof *most->samples_ns);
+    return most;
+}
+
+void pt_most_add(struct pt_most *most, uint32_t value, const struct pt_sample *sample)
+{
+    uint32_t part = add_part(most, &(struct part){.value = value, .text = most->shown[sample->node]});
+    most->parts.items[part].ns += sample->cpu_ns;
+    if (!most->has_outside)
+        return;
+    most->samples_ns[sample->node] += sample->cpu_ns;
+    for (int i = 0; i < OUTSIDE_COUNT; i++)
+        most->outside_ns[i][sample->node] += most->outside[i] == value ? sample->cpu_ns : 0;
+}
+
+void pt_most_join(struct pt_most *most, const uint32_t *rows)
+{
+    struct pt_most joined = *most;
+    memset(&joined.parts, 0, sizeof joined.parts);
+    for (uint32_t i = 0; i < most->parts.count; i++) {
+        const struct part *part = &most->parts.items[i];
+        uint32_t place = add_part(&joined, &(struct part){.value = rows[part->value], .text = part->text});
+        joined.parts.items[place].ns += part->ns;
+    }
+    PT_FREE_TABLE(&most->parts);
+    *most = joined;
+}
+
+/* Returns it for a value that is none: the application's innermost function would be what started the server. */
+static struct pt_heaviest heaviest_outside(const struct pt_most *most, const uint64_t *ns)
+{
+    uint64_t *others_ns = pt_alloc(most->profile->nodes.count, sizeof *others_ns);
+    for (uint32_t i = 0; i < most->profile->nodes.count; i++)
+        others_ns[i] = most->samples_ns[i] - ns[i];
+    struct pt_heaviest heaviest = pt_heaviest_path(most->profile, most->texts, most->package, ns, others_ns);
+    free(others_ns);
+    return heaviest;
+}
+
+struct pt_heaviest *pt_most_by_value(const struct pt_most *most)
+{
+    struct pt_heaviest *heaviest = pt_alloc(most->profile->strings.count, sizeof *heaviest);
+    for (uint32_t i = 0; i < most->parts.count; i++) {
+        const struct part *part = &most->parts.items[i];
+        struct pt_heaviest *of_value = &heaviest[part->value];
+        if (!of_value->text || part->ns > of_value->ns)
+            *of_value = (struct pt_heaviest){part->text, part->ns};
+    }
+    for (int i = 0; most->has_outside && i < OUTSIDE_COUNT; i++) {
+        struct pt_heaviest *of_value = &heaviest[most->outside[i]];
+        struct pt_heaviest outside = of_value->ns ? heaviest_outside(most, most->outside_ns[i]) : *of_value;
+        *of_value = outside.text ? outside : *of_value;
+    }
+    return heaviest;
+}
+
+void pt_most_free(struct pt_most *most)
+{
+    free(most->texts);
+    free(most->package);
+    free(most->shown);
+    PT_FREE_TABLE(&most->parts);
+    for (int i = 0; i < OUTSIDE_COUNT; i++)
+        free(most->outside_ns[i]);
+    free(most->samples_ns);
+    free(most);
+}
