@@ -178,7 +178,7 @@ assert child["measured_requests"] == 50 and child["measured_ns"] == 50 * 20_000_
 assert 14e6 < child["p50_ns"] < 26e6 and 14e6 < child["p99_ns"] < 26e6, child
 assert "p50_ns" not in rows["/parent"] and "cpu_per_request_ns" not in rows["/parent"], rows'
     "$PYPROF" report --by endpoint >report.txt
-    shows report.txt 1 ' 50 +- +[0-9.]+ ms +[0-9.]+ ms  /child '
+    shows report.txt 1 ' 50 +- +[0-9.]+ ms +[0-9.]+ ms  /child *$'
     shows report.txt 1 ' 4 +- +- +-  \(none\) '
 }
 

@@ -198,8 +198,8 @@ static void print_value(const struct table *table, const struct value *value)
     fputs("  ", stdout);
     print_fitted(table, text_of(table, value), name_of(table, value));
     pt_fit_frame(&function, pt_string(profile, value->most.text), table->function_width);
-    if (!table->without_function)
-        printf("  %3.0f %% %s", pt_percent(value->most.ns, value->ns), function.length ? function.data : "");
+    if (!table->without_function && value->most.text)
+        printf("  %3.0f %% %s", pt_percent(value->most.ns, value->ns), function.data);
     putchar('\n');
     pt_buffer_free(&function);
 }
