@@ -104,10 +104,13 @@ const struct pt_command pt_commands[] = {
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),
+     "MOST OF IT IN names the application's function that most of a row's CPU is in, with what that calls outside of "
+     "the application. What middleware calls, which is around several endpoints, counts for the package instead: "
+     "\"in starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says of the two costliest "
+     "endpoints that await something in which task, thread or coroutine most is, and which line awaits it.\n\n"
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
-     "requests, where they are counted, and \"awaited\": the task, thread or coroutine that most of one is in, and the "
-     "line that awaits it, which the text says of the two costliest.\n"
+     "requests, where they are counted, and \"awaited\", of each.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
      "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette or FastAPI; "
      "asyncio "
