@@ -130,7 +130,7 @@ static bool wants_modules(const struct pp_native_stack *native)
     uint32_t known = PP_MODULES_KNOWN;
     if (native->reason != PP_REASON_NATIVE_NO_MODULE && atomic_load_explicit(&pp_module_table, memory_order_relaxed))
         return false;
-    return atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED) || known == PP_MODULES_WANTED;
+    return atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED);
 }
 
 /* Has the flush thread observe what the main thread waits in: this may be a pool's thread that works for it.

@@ -290,12 +290,14 @@ uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t i
 {
     const struct pp_object_reader *objects = &reader->objects;
     struct pp_learnt_awaiters *learnt = &reader->slot->thread.awaiters;
-    struct search search = {.reader = reader};
+    struct pp_context_reader careful = *reader;
+    struct search copying = {.reader = &careful};
     uintptr_t future, list, callback;
+    careful.objects.plain = false; /* as in awaiter_of_list: the work may be adding callbacks */
     if (!reader->facts || !reader->facts->awaiters.partial_type ||
         !pp_attribute_read(objects, item, "future", &learnt->work_future, &future) ||
         !pp_attribute_read(objects, future, "_done_callbacks", &learnt->done_callbacks, &list) ||
-        !pp_list_first(objects, list, &callback))
+        !pp_list_first(&careful.objects, list, &callback))
         return 0;
-    return awaiter_of_callback(&search, callback, 0);
+    return awaiter_of_callback(&copying, callback, 0);
 }

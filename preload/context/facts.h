@@ -78,6 +78,7 @@ struct pp_aiohttp_facts {
 struct pp_served_facts {
     struct pp_context_var variable;
     struct pp_slot_attribute own, name;
+    struct pp_slot_attribute steps; /* of what measures a coroutine, and awaits it */
 };
 struct pp_labels_facts {
     struct pp_context_var variable;

@@ -4,7 +4,9 @@
 
 bool pp_served_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_served_facts *facts)
 {
-    uintptr_t variable, request;
+    uintptr_t variable, request, steps;
+    if (pp_name_find(reader, modules[PP_MODULE_REQUESTS], "pyprof_steps", &steps))
+        pp_slot_find(reader, steps, "coroutine", &facts->steps);
     return pp_name_find(reader, modules[PP_MODULE_LABELS], "_served", &variable) &&
            pp_name_find(reader, modules[PP_MODULE_REQUESTS], "Request", &request) &&
            pp_slot_find(reader, request, "own", &facts->own) && pp_slot_find(reader, request, "name", &facts->name) &&

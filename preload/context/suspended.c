@@ -95,37 +95,46 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     return true;
 }
 
-/* Whether objects of the type have a first field, and the name of a type that keeps in it what it awaits on a
- * coroutine's behalf. Types of other libraries have such names too: Cython has a coroutine_wrapper, of coroutines of
- * its own. async-signal-safe. */
-static bool may_be_wrapper(const struct pp_object_reader *objects, uintptr_t type)
+/* Whether the first field of objects of the type is what they await on a coroutine's behalf. Classes of a program and
+ * of other libraries have such names too: CPython's lie in its own image. async-signal-safe. */
+static bool is_wrapper(const struct pp_context_reader *reader, uintptr_t type)
 {
-    /* the last one is contrib/python/libpyprof's */
     static const char *const names[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper",
-                                        "anext_awaitable", "pyprof_steps"};
-    unsigned header = pp_object_header(objects);
-    uintptr_t size;
+                                        "anext_awaitable"};
+    const struct pp_python *python = reader->objects.python;
+    if (type - python->module_start >= python->module_end - python->module_start)
+        return false;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (pp_type_is_named(objects, type, names[i]))
-            return pp_object_word(objects, type + header + PP_TYPE_BASIC_SIZE, &size) && size >= header + sizeof size;
+        if (pp_type_is_named(&reader->objects, type, names[i]))
+            return true;
     return false;
 }
 
-/* Returns the frame of what an awaitable of another type awaits on a coroutine's behalf, its first field; 0: none.
- * async-signal-safe. */
+/* Reads what an awaitable awaits on a coroutine's behalf. async-signal-safe. */
+static bool read_wrapped(const struct pp_context_reader *reader, uintptr_t awaited, uintptr_t *wrapped)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t *no_wrapper = &reader->slot->thread.learnt.no_wrapper, type;
+    if (!pp_object_type(objects, awaited, &type))
+        return false;
+    /* contrib/python/libpyprof has a wrapper as well */
+    if (reader->facts && type == reader->facts->served.steps.type)
+        return pp_slot_read(objects, awaited, &reader->facts->served.steps, wrapped);
+    if (type == *no_wrapper)
+        return false;
+    if (is_wrapper(reader, type))
+        return pp_object_word(objects, awaited + pp_object_header(objects), wrapped);
+    *no_wrapper = type;
+    return false;
+}
+
+/* Returns the frame of what an awaitable of another type awaits on a coroutine's behalf; 0: none. async-signal-safe. */
 static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t awaited)
 {
     const struct pp_object_reader *objects = &reader->objects;
-    uintptr_t *known = &reader->slot->thread.learnt.no_wrapper, type, frame;
+    uintptr_t type, frame;
     for (unsigned depth = 0; depth < WRAPPERS_MAX; depth++) {
-        if (!pp_object_type(objects, awaited, &type) || type == *known)
-            return 0;
-        if (!may_be_wrapper(objects, type)) {
-            *known = type; /* the types of wrappers stay: none comes to have this address */
-            return 0;
-        }
-        if (!pp_object_word(objects, awaited + pp_object_header(objects), &awaited) ||
-            !pp_object_type(objects, awaited, &type))
+        if (!read_wrapped(reader, awaited, &awaited) || !pp_object_type(objects, awaited, &type))
             return 0;
         frame = type == objects->python->async_generator_type ? pp_generator_frame(objects, awaited)
                                                               : pp_coroutine_frame(objects, awaited);

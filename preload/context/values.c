@@ -9,18 +9,21 @@
 #define DICT_KEYS    16
 #define DICT_VALUES  24
 #define MEMBER       24 /* of a member descriptor: its PyMemberDef */
-#define MEMBER_PLACE 16 /* in that: the offset in an instance */
+#define MEMBER_KIND  8  /* in that: of what C type it is, */
+#define MEMBER_PLACE 16 /* and the offset in an instance */
 
-#define BASES_MAX  6
-#define DIGITS_MAX 5 /* of 30 bits: 128 bits */
-#define DIGIT_BITS 30
-#define SMALL_DICT 16
-#define LARGE_DICT 4096
-#define OFFSET_MAX 4096
-#define TAG_SIGN   3 /* of an int, since 3.12; 0: positive, 1: zero */
-#define TAG_SHIFT  3
-#define MINOR_HASH 14 /* since which tuples keep their hash before the items */
-#define MINOR_TAGS 12 /* since which the size of an int has its sign in the lowest bits */
+#define BASES_MAX      6
+#define DIGITS_MAX     5 /* of 30 bits: 128 bits */
+#define DIGIT_BITS     30
+#define SMALL_DICT     16
+#define LARGE_DICT     4096
+#define OFFSET_MAX     4096
+#define KIND_OBJECT    6 /* of a member */
+#define KIND_OBJECT_EX 16
+#define TAG_SIGN       3 /* of an int, since 3.12; 0: positive, 1: zero */
+#define TAG_SHIFT      3
+#define MINOR_HASH     14 /* since which tuples keep their hash before the items */
+#define MINOR_TAGS     12 /* since which the size of an int has its sign in the lowest bits */
 
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
 {
@@ -137,16 +140,28 @@ bool pp_name_find(const struct pp_object_reader *reader, uintptr_t dict, const c
     return false;
 }
 
+/* Whether the definition is of a member that is an object at this place. async-signal-safe. */
+static bool defines_object(const struct pp_object_reader *reader, uintptr_t definition, uintptr_t offset)
+{
+    uintptr_t place;
+    int kind;
+    return pp_object_copy(reader, &kind, definition + MEMBER_KIND, sizeof kind) &&
+           (kind == KIND_OBJECT || kind == KIND_OBJECT_EX) &&
+           pp_object_word(reader, definition + MEMBER_PLACE, &place) && place == offset;
+}
+
 bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
                   struct pp_slot_attribute *slot)
 {
-    uintptr_t header = pp_object_header(reader), dict, member, kind, definition;
+    uintptr_t header = pp_object_header(reader), dict, member, kind;
     slot->type = 0;
     for (unsigned bases = 0; bases < BASES_MAX && pp_plausible(type); bases++) {
         if (pp_object_word(reader, type + header + PP_TYPE_DICT, &dict) && pp_name_find(reader, dict, name, &member)) {
             if (!pp_object_type(reader, member, &kind) || !kind || kind != reader->python->member_type ||
-                !pp_object_word(reader, member + header + MEMBER, &definition) ||
-                !pp_object_word(reader, definition + MEMBER_PLACE, &slot->offset) || slot->offset >= OFFSET_MAX)
+                !pp_object_word(reader, member + header + MEMBER, &slot->definition) ||
+                !pp_object_word(reader, slot->definition + MEMBER_PLACE, &slot->offset) || slot->offset >= OFFSET_MAX ||
+                !defines_object(reader, slot->definition, slot->offset) ||
+                !pp_object_word(reader, type + header + SIZE, &slot->members))
                 return false;
             slot->type = type;
             return true;
@@ -160,5 +175,9 @@ bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const c
 bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_slot_attribute *slot,
                   uintptr_t *value)
 {
-    return pp_object_is(reader, object, slot->type) && pp_object_word(reader, object + slot->offset, value);
+    uintptr_t members;
+    return pp_object_is(reader, object, slot->type) &&
+           pp_object_word(reader, slot->type + pp_object_header(reader) + SIZE, &members) && members == slot->members &&
+           defines_object(reader, slot->definition, slot->offset) &&
+           pp_object_word(reader, object + slot->offset, value);
 }

@@ -28,6 +28,8 @@ enum pp_class {
 struct pp_slot_attribute {
     uintptr_t type; /* the class, 0: not found */
     uintptr_t offset;
+    /* Its PyMemberDef, and how many the class has itself: the class may be gone, and another one lie at its address. */
+    uintptr_t definition, members;
 };
 
 /* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */

@@ -338,3 +338,15 @@ odd_wrappers() {
 @test "an awaitable that is called as CPython's wrappers, or has no field, is not read as one" {
     with_each_python odd_wrappers
 }
+
+odd_names() {
+    local kind
+    for kind in "awaitable anext_awaitable" "awaitable coroutine_wrapper" "awaitable pyprof_steps" callbacks class route register; do
+        # shellcheck disable=SC2086
+        PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 PYPROF_OUT=${kind#* } profiled "$PYTHON" "$WORKLOADS/odd_names.py" $kind
+    done
+}
+
+@test "what is only called as something that is known is not read as that" {
+    with_each_python odd_names
+}

@@ -111,7 +111,7 @@ async def deep_timed(n, into, samples):
 
 
 def handle():
-    async def handle(self):
+    async def handle(self, scope=None):
         await deep(FRAMES)
 
     names = {"co_filename": "/x/starlette/routing.py"}
@@ -132,8 +132,8 @@ def pairs():
 
     samples = 1 if FRESH else 60  # in a task
 
-    async def serve(self, into):
-        await deep_timed(FRAMES, into, samples)
+    async def serve(self, scope):
+        await deep_timed(FRAMES, scope, samples)
 
     async def main(into, number):
         if FRESH:

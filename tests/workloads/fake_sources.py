@@ -97,7 +97,7 @@ def frames():
             forged(*names, "def f(self, request=None, future=None, effective_context=None, scope=None): use(0.02)")(*[value] * 5)
         forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = scope = 1")()
         forged(*names, "def f(self, request, future, scope):\n  del self, request, future, scope\n  use(0.05)")(*[Path("/wrong")] * 4)
-    forged(*starlette, "def f(one, two, three, self): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"))
+    forged(*starlette, "def f(one, two, three, self, scope): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"), 5)
     forged(*fastapi, "def f(self, a, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
     print(json.dumps({"/right": 0.5, "/also": 0.5}))
 

@@ -1,0 +1,111 @@
+"""odd_names.py awaitable NAME|callbacks|class|route|register: programs in which something that is called as a known thing is
+another: the first field of an awaitable of this name is a number; the list of a future's callbacks is moved while the work that
+the future is of runs; another class comes to lie where trio's was; a package of the program's own has functions of starlette's,
+and of trio's, with other variables."""
+
+import asyncio
+import concurrent.futures
+import gc
+import signal
+import struct
+import sys
+import threading
+import time
+import types
+
+# as an address: of what is not mapped
+NUMBER = struct.unpack("d", struct.pack("Q", 0x7E1234567890))[0]
+
+
+def compute(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+
+
+def compiled(source, file, **names):
+    exec(compile(source, file, "exec"), names)
+    return names
+
+
+async def child():
+    for _ in range(500):
+        compute(0.001)
+        await asyncio.sleep(0)
+
+
+async def awaitable(name):
+    def __next__(self):
+        return next(self.awaited)
+
+    names = {"__await__": lambda self: self, "__iter__": lambda self: self, "__next__": __next__}
+    odd = type(name, (float,), names)(NUMBER)
+    odd.awaited = asyncio.gather(child(), child()).__await__()
+    await odd
+
+
+async def callbacks():
+    def work():
+        given.wait()
+        kept = future._done_callbacks[0]
+        end = time.monotonic() + 2
+        while time.monotonic() < end:
+            future._done_callbacks.extend([print] * 100000)
+            for _ in range(40):
+                future._done_callbacks += future._done_callbacks[: len(future._done_callbacks) // 8]
+                bytearray(1 << 22)
+            future._done_callbacks = [kept]
+
+    given = threading.Event()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        future = pool.submit(work)
+        awaited = asyncio.wrap_future(future)
+        given.set()
+        await awaited
+
+
+def other_class():
+    package = sys.modules["trio._core._run"] = types.ModuleType("trio._core._run")
+    package.Task = type("Task", (), {"__slots__": ("coro", "name", "_parent_nursery")})
+    place = id(package.Task)
+    compute(3)  # it is found
+    del sys.modules[package.__name__], package
+    gc.collect()
+    kept = []
+    while not kept or (id(kept[-1]) != place and len(kept) < 3000):
+        kept.append(type("Mine", (complex,), {"__slots__": ()}))
+    values = [kept[-1](NUMBER, NUMBER) for _ in range(200)]
+    run = compiled("def unrolled_run(task): compute(1)", "/own/trio/_core/_run.py", compute=compute)["unrolled_run"]
+    run(values[100])
+
+
+def route():
+    def stop(*_):
+        raise TimeoutError
+
+    source = "class Route:\n  def __init__(self):\n    self.path = '/x'\n  def handle(self):\n    bytes(1 << 24)\n    while True: pass"
+    signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 2)
+    try:
+        compiled(source, "/own/starlette/routing.py")["Route"]().handle()
+    except TimeoutError:
+        pass
+
+
+def register():
+    source = "def to_thread_run_sync():\n  def worker_fn():\n    task_register = NUMBER\n    compute(1)\n  return worker_fn"
+    names = compiled(source, "/own/trio/_threads.py", compute=compute, NUMBER=NUMBER)
+    thread = threading.Thread(target=names["to_thread_run_sync"]())
+    thread.start()
+    thread.join()
+
+
+KIND = sys.argv[1]
+compute(1.5)  # what was imported is found within a second
+if KIND == "awaitable":
+    asyncio.run(awaitable(sys.argv[2]))
+elif KIND == "callbacks":
+    asyncio.run(callbacks())
+else:
+    {"class": other_class, "route": route, "register": register}[KIND]()
+print("done")
