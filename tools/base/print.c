@@ -99,9 +99,9 @@ static size_t word_length(const char *text)
     return length;
 }
 
-static void print_words(uint32_t used, uint32_t indentation, bool whole, char *text)
+static void print_words(FILE *out, uint32_t used, uint32_t indentation, bool whole, char *text)
 {
-    uint32_t width = pt_print_columns(stdout), columns = width && width < READABLE ? width : READABLE;
+    uint32_t width = pt_print_columns(out), columns = width && width < READABLE ? width : READABLE;
     struct pt_buffer shown = {0};
     bool first = true;
     for (char *at = text, *end; *(at += strspn(at, " ")); at = end) {
@@ -115,16 +115,16 @@ static void print_words(uint32_t used, uint32_t indentation, bool whole, char *t
         if (first) {
             used += word;
         } else if (used + 1 + word <= columns) {
-            putchar(' ');
+            putc(' ', out);
             used += 1 + word;
         } else {
-            printf("\n%*s", (int)indentation, "");
+            fprintf(out, "\n%*s", (int)indentation, "");
             used = indentation + word;
         }
-        fputs(shown.data, stdout);
+        fputs(shown.data, out);
         first = false;
     }
-    putchar('\n');
+    putc('\n', out);
     pt_buffer_free(&shown);
 }
 
@@ -134,13 +134,23 @@ void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format,
     va_start(arguments, format);
     char *text = pt_format(format, arguments);
     va_end(arguments);
-    print_words(used, indentation, false, text);
+    print_words(stdout, used, indentation, false, text);
+    free(text);
+}
+
+void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pt_format(format, arguments);
+    va_end(arguments);
+    print_words(out, used, indentation, false, text);
     free(text);
 }
 
 void pt_print_whole_words(uint32_t indentation, const char *text)
 {
     char *copy = pt_strdup(text);
-    print_words(indentation, indentation, true, copy);
+    print_words(stdout, indentation, indentation, true, copy);
     free(copy);
 }

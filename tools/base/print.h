@@ -48,6 +48,10 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
 void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* Prints the same on another stream. */
+void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
+
 /* Prints a paragraph after `indentation` columns whose words are not cut, so that paths can be copied. */
 void pt_print_whole_words(uint32_t indentation, const char *text);
 

@@ -53,8 +53,10 @@ static enum pt_compare_by by_of(const struct pt_cli *cli)
 static void put_text(struct job *job, FILE *out)
 {
     pt_comparison_print(&job->comparison, job->cli, out);
-    if (!job->cli->request.by && pt_has_requests(job->profiles[0]) && pt_has_requests(job->profiles[1]))
-        fputs("\nBoth have counted requests: --by endpoint compares the CPU time of a request\n", out);
+    if (!job->cli->request.by && pt_has_requests(job->profiles[0]) && pt_has_requests(job->profiles[1])) {
+        putc('\n', out);
+        pt_put_paragraph(out, 0, 2, "Both have counted requests: --by endpoint compares the CPU time of a request");
+    }
 }
 
 static void put_json(struct job *job, FILE *out)

@@ -23,11 +23,14 @@ static void print_side(FILE *out, char letter, const struct pt_side *side)
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
-    fprintf(out, "%c  %s  ", letter, start);
+    char runs[32] = "";
     if (side->run_count > 1)
-        fprintf(out, "%" PRIu32 " runs, ", side->run_count);
-    fprintf(out, "%.2f s CPU in %.2f s, %" PRIu64 " sample%s\n   ", pt_seconds(side->whole_ns),
-            pt_seconds(side->wall_ns), side->draws.count, pt_plural(side->draws.count, "s"));
+        snprintf(runs, sizeof runs, "%" PRIu32 " runs, ", side->run_count);
+    int used = fprintf(out, "%c  %s  ", letter, start);
+    pt_put_paragraph(out, (uint32_t)used, SIDE_INDENTATION, "%s%.2f s CPU in %.2f s, %" PRIu64 " sample%s", runs,
+                     pt_seconds(side->whole_ns), pt_seconds(side->wall_ns), side->draws.count,
+                     pt_plural(side->draws.count, "s"));
+    fprintf(out, "%*s", SIDE_INDENTATION, "");
     pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
                   SIDE_INDENTATION, PT_STYLE_FAINT);
 }
@@ -40,12 +43,14 @@ static void print_cpu(FILE *out, const struct pt_side sides[2])
         return;
     fprintf(out, "\nCPU of a run: %.2f s, then %.2f s: %+.1f %%", a->mean, b->mean,
             100 * (b->mean - a->mean) / a->mean);
-    if (a->count < 2 || b->count < 2)
-        fputs("\n  One run does not say how much runs differ by chance: see --all\n", out);
-    else
-        fprintf(out, ", %s chance\n  %.2f to %.2f s in %" PRIu32 " runs, then %.2f to %.2f s in %" PRIu32 " runs\n",
-                pt_means_chance(a, b) <= CHANCE ? "more than" : "within", a->least, a->most, a->count, b->least,
-                b->most, b->count);
+    if (a->count < 2 || b->count < 2) {
+        fputs("\n  ", out);
+        pt_put_paragraph(out, 2, 2, "One run does not say how much runs differ by chance: see --all");
+        return;
+    }
+    fprintf(out, ", %s chance\n  ", pt_means_chance(a, b) <= CHANCE ? "more than" : "within");
+    pt_put_paragraph(out, 2, 2, "%.2f to %.2f s in %" PRIu32 " runs, then %.2f to %.2f s in %" PRIu32 " runs", a->least,
+                     a->most, a->count, b->least, b->most, b->count);
 }
 
 struct table {
@@ -123,7 +128,8 @@ void pt_comparison_print(const struct pt_comparison *comparison, const struct pt
     print_side(out, 'A', &comparison->sides[0]);
     print_side(out, 'B', &comparison->sides[1]);
     print_cpu(out, comparison->sides);
-    fprintf(out, "\n%s: B, and its change from A; * is more than chance\n", explained[comparison->by]);
+    putc('\n', out);
+    pt_put_paragraph(out, 0, 2, "%s: B, and its change from A; * is more than chance", explained[comparison->by]);
     if (requests)
         print_uncounted(comparison, out);
     if (comparison->group) {
