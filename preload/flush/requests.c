@@ -2,6 +2,7 @@
 #include "requests.h"
 #include "../base/hash.h"
 #include "../base/process.h"
+#include "../context/endpoint.h"
 #include "contexts.h"
 #include "loop.h"
 
@@ -84,7 +85,7 @@ void pp_requests_add(const char *endpoint, uint64_t cpu_ns)
     /* the thread may be paused, or about to be made in the child of fork */
     if (atomic_load(&pp_flush.life) < PP_FLUSH_NEEDED || !pp_process_is_profiled())
         return;
-    struct endpoint *found = find(name, copy_name(name, endpoint ? endpoint : ""));
+    struct endpoint *found = find(name, copy_name(name, endpoint && *endpoint ? endpoint : PP_ENDPOINT_UNKNOWN));
     while (bucket < PP_HANDLER_BUCKETS - 1 && cpu_ns >= pp_request_bucket_limit(bucket))
         bucket++;
     atomic_fetch_add(&found->cpu_ns, cpu_ns);

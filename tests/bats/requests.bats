@@ -36,7 +36,7 @@ uvicorn=(-m uvicorn --workers 2 --port PORT --log-level warning counted_app:app)
 
 flask() {
     with_packages gunicorn flask
-    served flask "${gunicorn[@]}" -- '/light/<name>=/light/{}*200' '/heavy/<int:number>=/heavy/{}*60' '/fails=/fails*7' '=/nowhere/{}*5' \
+    served flask "${gunicorn[@]}" -- '/light/<name>=/light/{}*200' '/heavy/<int:number>=/heavy/{}*60' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5' \
         '/streams/<int:number>=/streams/3*9' 'own name=/labelled*21'
     compare measured
 }
@@ -69,7 +69,7 @@ gevent() {
 
 django() {
     with_packages gunicorn django
-    served django "${gunicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '=/nowhere/{}*5'
+    served django "${gunicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured
 }
 
@@ -79,7 +79,7 @@ django() {
 
 django_async() {
     with_packages uvicorn django
-    served django-async "${uvicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '=/nowhere/{}*5'
+    served django-async "${uvicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured light heavy
 }
 
@@ -91,7 +91,7 @@ django_async() {
 starlette() {
     with_packages uvicorn starlette
     served starlette "${uvicorn[@]}" -- '/light/{name}=/light/{}*150' '/in/{tenant}/heavy/{number:int}=/in/some/heavy/{}*40' '/fails=/fails*7' \
-        '=/nowhere/{}*5' '/in/{tenant}=/in/some/nowhere*3'
+        '(unknown route)=/nowhere/{}*5' '/in/{tenant}=/in/some/nowhere*3'
     compare measured light heavy
 }
 
@@ -103,7 +103,7 @@ starlette() {
 fastapi() {
     with_packages uvicorn fastapi
     served fastapi "${uvicorn[@]}" -- '/light/{name}=/light/{}*150' '/in/heavy/{number}=/in/heavy/{}*30' '/router/heavy/{number}=/router/heavy/{}*30' \
-        '/fails=/fails*7' '=/nowhere/{}*5'
+        '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured heavy
 }
 
@@ -172,14 +172,14 @@ END
 import json
 rows = {row["value"]: row for row in json.load(open("by.json"))["by"]}
 counts = {value: row.get("requests") for value, row in rows.items()}
-assert counts == {None: 4, "/parent": 22, "/child": 50, "/threads": 160_000, "/a?b?": 2}, counts
+assert counts == {None: None, "(unknown route)": 4, "/parent": 22, "/child": 50, "/threads": 160_000, "/a?b?": 2}, counts
 child = rows["/child"]
 assert child["measured_requests"] == 50 and child["measured_ns"] == 50 * 20_000_000, child
 assert 14e6 < child["p50_ns"] < 26e6 and 14e6 < child["p99_ns"] < 26e6, child
 assert "p50_ns" not in rows["/parent"] and "cpu_per_request_ns" not in rows["/parent"], rows'
     "$PYPROF" report --by endpoint >report.txt
     shows report.txt 1 ' 50 +- +[0-9.]+ ms +[0-9.]+ ms  /child *$'
-    shows report.txt 1 ' 4 +- +- +-  \(none\) '
+    shows report.txt 1 ' 4 +- +- +-  \(unknown route\) *$'
 }
 
 @test "request() counts in forked children too, however they end, in threads, and before exec; not while it is paused" {

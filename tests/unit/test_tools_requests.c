@@ -161,6 +161,7 @@ static void what_is_no_endpoint_has_no_time_per_request(void **state)
     pt_profile_free(profile);
 }
 
+    assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PT_UNKNOWN_ROUTE), 100, 4) == 0);
 static void durations_have_three_digits(void **state)
 {
     (void)state;

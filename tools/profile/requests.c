@@ -58,11 +58,17 @@ struct pt_request_sums *pt_requests_by(const struct pt_profile *profile, const c
     return sums;
 }
 
+bool pt_is_one_endpoint(const struct pt_profile *profile, uint32_t endpoint)
+{
+    /* Of many endpoints, other ones may be "(other)" among the samples than among the requests. Samples have no route
+     * before it is found, too, whichever the request then has. */
+    const char *name = pt_string(profile, endpoint);
+    return endpoint && strcmp(name, "(other)") != 0 && strcmp(name, PT_UNKNOWN_ROUTE) != 0;
+}
+
 double pt_cpu_per_request(const struct pt_profile *profile, uint32_t endpoint, uint64_t cpu_ns, uint64_t requests)
 {
-    /* of many endpoints, other ones may be "(other)" among the samples than among the requests */
-    bool single = endpoint && strcmp(pt_string(profile, endpoint), "(other)") != 0;
-    return single && requests ? (double)cpu_ns / (double)requests : 0;
+    return pt_is_one_endpoint(profile, endpoint) && requests ? (double)cpu_ns / (double)requests : 0;
 }
 
 uint64_t pt_requests_quantile(const struct pt_request_sums *sums, double share)

@@ -5,7 +5,8 @@
 
 #include "model.h"
 
-#define PT_COUNTED_BY "endpoint" /* the word of --by whose values have requests */
+#define PT_COUNTED_BY    "endpoint"        /* the word of --by whose values have requests */
+#define PT_UNKNOWN_ROUTE "(unknown route)" /* of requests that have none, or none yet, as the library calls it */
 
 /* Adds requests to those of their process and endpoint; to others if they are of another interval. */
 void pt_add_requests(struct pt_profile *profile, const struct pt_requests *requests);
@@ -19,6 +20,10 @@ bool pt_has_requests(const struct pt_profile *profile);
 /* Returns the sums by endpoint, a string (0: none): an item for each string of the profile; NULL if there are none, or
  * `by` has none. process: only this one's, unless PT_NONE. The caller frees. */
 struct pt_request_sums *pt_requests_by(const struct pt_profile *profile, const char *by, uint32_t process);
+
+/* Returns whether the samples of an endpoint (a string) are those of its requests: not of what is no single endpoint.
+ */
+bool pt_is_one_endpoint(const struct pt_profile *profile, uint32_t endpoint);
 
 /* Returns CPU time per request of an endpoint (a string); 0: it is not known, as of what is no single endpoint. */
 double pt_cpu_per_request(const struct pt_profile *profile, uint32_t endpoint, uint64_t cpu_ns, uint64_t requests);

@@ -166,8 +166,10 @@ static void leave_out_uncounted(struct pt_comparison *comparison)
         const struct pt_change *change = &comparison->functions[i].self;
         if (change->requests[0] && change->requests[1])
             comparison->functions[kept++] = comparison->functions[i];
-        else
-            comparison->without_group |= strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0;
+        else if (strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0)
+            comparison->without_group = true;
+        else if (strcmp(comparison->functions[i].text, PT_UNKNOWN_ROUTE) == 0)
+            comparison->without_route = true;
     }
     comparison->function_count = kept;
     comparison->uncounted = count - kept;

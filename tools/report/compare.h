@@ -44,9 +44,9 @@ struct pt_comparison {
     const char *group; /* the word of --by; NULL: functions are compared */
     struct pt_compared *functions, *files;
     uint32_t function_count, file_count;
-    bool without_group; /* what has no value was left out, too */
-    uint32_t uncounted; /* values that are left out: one side has not counted their requests */
-    uint32_t tested;    /* how many changes were held against chance; the marks are corrected for that */
+    bool without_group, without_route; /* what has no value was left out, too; and requests without a route */
+    uint32_t uncounted;                /* values that are left out: one side has not counted their requests */
+    uint32_t tested;                   /* how many changes were held against chance; the marks are corrected for that */
 };
 
 /* Returns the side of a profile. Removes the first lines of its functions, which change whenever something above them

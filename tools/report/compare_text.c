@@ -7,6 +7,7 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../profile/group.h"
+#include "../profile/requests.h"
 #include "../view/summary.h"
 #include "compare.h"
 
@@ -107,16 +108,18 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
 
 static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
 {
-    uint32_t values = comparison->uncounted - comparison->without_group;
+    uint32_t values = comparison->uncounted - comparison->without_group - comparison->without_route;
+    struct pt_buffer text = {0};
     fputs("More or fewer requests are no change of it\n", out);
-    if (comparison->uncounted)
-        fprintf(out, "Not compared (--by share does):");
     if (comparison->without_group)
-        fprintf(out, " what ran outside of all requests%s", values ? "," : "");
+        pt_buffer_text(&text, ", what ran outside of all requests");
+    if (comparison->without_route)
+        pt_buffer_text(&text, ", " PT_UNKNOWN_ROUTE);
     if (values)
-        fprintf(out, " %" PRIu32 " value%s without requests on both sides", values, pt_plural(values, "s"));
-    if (comparison->uncounted)
-        putc('\n', out);
+        pt_buffer_format(&text, ", %" PRIu32 " value%s without requests on both sides", values, pt_plural(values, "s"));
+    if (text.length)
+        pt_put_paragraph(out, 0, 2, "Not compared (--by share does): %s", text.data + 2);
+    pt_buffer_free(&text);
 }
 
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)

@@ -7,6 +7,7 @@
 #include "../profile/frame_text.h"
 #include "../profile/middleware.h"
 #include "../profile/package.h"
+#include "../profile/requests.h"
 #include "../profile/self.h"
 #include "report.h"
 
@@ -87,7 +88,7 @@ struct pt_most *pt_most_new(struct pt_profile *profile, const char *by, bool lin
         most->has_outside |= strcmp(by, with_outside[i]) == 0;
     if (!most->has_outside)
         return most;
-    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PT_REPORT_UNKNOWN_ROUTE);
+    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PT_UNKNOWN_ROUTE);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
         most->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *most->outside_ns[i]);
     most->samples_ns = pt_alloc(profile->nodes.count, sizeof *most->samples_ns);

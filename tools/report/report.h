@@ -38,8 +38,6 @@ void pt_report_nameless(const struct pt_report *report);
 
 /* The row of what is in no Python function. */
 #define PT_REPORT_NO_PYTHON "(no Python function)"
-/* The endpoint of requests that have none, or none yet, as the library calls it. */
-#define PT_REPORT_UNKNOWN_ROUTE "(unknown route)"
 
 /* The tables by function, or what --by asks for; of one process or thread only, unless PT_NONE. */
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread);

@@ -191,7 +191,9 @@ static void print_value(const struct table *table, const struct value *value)
     if (table->requests.shown)
         /* What had no endpoint is of all kinds: a quantile of these requests says nothing of the row's CPU time. */
         pt_print_requests(&table->requests,
-                          value->value ? &value->requests : &(struct pt_request_sums){.count = value->requests.count},
+                          pt_is_one_endpoint(profile, value->value)
+                              ? &value->requests
+                              : &(struct pt_request_sums){.count = value->requests.count},
                           &each);
     else
         printf("%*" PRIu64, SAMPLES_WIDTH, value->count);
@@ -303,9 +305,9 @@ static void print_outside(const struct table *table, const struct values *values
         if (!value->value)
             pt_print_paragraph(
                 0, 2, PT_NO_GROUP ": no request is known, as in imports, the event loop and the server's own code");
-        else if (strcmp(text_of(table, value), PT_REPORT_UNKNOWN_ROUTE) == 0)
+        else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(0, 2,
-                               PT_REPORT_UNKNOWN_ROUTE
+                               PT_UNKNOWN_ROUTE
                                ": requests before their route is found, as in middleware, or after it is gone, as the "
                                "bodies that Flask streams; and those that have none");
     }
@@ -318,7 +320,7 @@ static void print_first(const struct table *table, const struct values *values, 
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
         double whole_ns = pt_requests_mean(&value->requests);
-        if (value->value && whole_ns > 0 && print(table, value, whole_ns))
+        if (pt_is_one_endpoint(table->report->profile, value->value) && whole_ns > 0 && print(table, value, whole_ns))
             return;
     }
 }
@@ -327,7 +329,7 @@ static void print_first(const struct table *table, const struct values *values, 
 static struct pt_awaited awaited_by(const struct table *table, const struct pt_awaits *awaits,
                                     const struct value *value)
 {
-    bool known = value->value && strcmp(text_of(table, value), PT_REPORT_UNKNOWN_ROUTE) != 0;
+    bool known = value->value && strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) != 0;
     return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
 }
 

@@ -36,6 +36,8 @@ for name, (count, used) in truth.items():
         wrong.append(f"{name}: measured {row['measured_ns'] / count:.0f} ns")
     elif measured and name.startswith("/light") and not 0.95 * each < row["p50_ns"] < each * 1.1 + 2e6:
         wrong.append(f"{name}: p50 {row['p50_ns']} ns")  # each of its requests takes as much
+if "requests" in rows.get("", {}):
+    wrong.append("requests of none")
 counted = sum(row.get("requests", 0) for row in rows.values())
 if counted != sum(count for count, _ in truth.values()):
     wrong.append(f"{counted} requests in all")
