@@ -90,6 +90,9 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     "$PYPROF" report --by trace logs >report.txt
     grep -qE "^ +0\.10 s +76\.9 % +10  $CART  GET /cart +40 % cart" report.txt || fail "$(cat report.txt)"
     grep -qE "^ +0\.03 s +23\.1 % +3  $SEARCH  GET /search +100 % search" report.txt || fail "$(cat report.txt)"
+    few='One sample represents 10 ms of CPU: traces with few samples may have used far less, or more'
+    unwrapped <report.txt | grep -qF "$few" || fail "$(cat report.txt)"
+    ! "$PYPROF" report --by trace --trace $CART logs | unwrapped | grep -F "$few" || fail "10 samples are few"
     "$PYPROF" report --json --by trace logs | /usr/bin/python3 -c '
 import json, sys
 assert [row["name"] for row in json.load(sys.stdin)["by"]] == ["GET /cart", "GET /search"]'

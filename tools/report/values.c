@@ -31,6 +31,7 @@
 #define NAME_AT        34   /* columns of the id of a trace, before its name */
 #define AWAITED_ROWS   2    /* endpoints below which is said what they await */
 #define TRACE_NAME     "ENDPOINT OR SPAN"
+#define FEW_SAMPLES    10 /* of a trace: its CPU time may be half of that, or twice */
 
 struct value {
     uint32_t value; /* string; 0: none */
@@ -189,7 +190,7 @@ static void print_value(const struct table *table, const struct value *value)
     if (table->report->cli->ci)
         pt_print_interval(&share);
     if (table->requests.shown)
-        /* What had no endpoint is of all kinds: a quantile of these requests says nothing of the row's CPU time. */
+        /* What is no endpoint is of all kinds: a quantile of these requests says nothing of the row's CPU time. */
         pt_print_requests(&table->requests,
                           pt_is_one_endpoint(profile, value->value)
                               ? &value->requests
@@ -313,6 +314,22 @@ static void print_outside(const struct table *table, const struct values *values
     }
 }
 
+/* Says what a sample is where a trace that is shown has few. */
+static void print_few_samples(const struct values *values, uint32_t shown)
+{
+    uint64_t ns = 0, count = 0;
+    bool few = false;
+    for (uint32_t i = 0; i < shown; i++) {
+        ns += values->items[i].ns;
+        count += values->items[i].count;
+        few |= values->items[i].count < FEW_SAMPLES;
+    }
+    if (few && count)
+        pt_print_paragraph(
+            0, 2, "One sample represents %.0f ms of CPU: traces with few samples may have used far less, or more",
+            1000 * pt_seconds(ns) / (double)count);
+}
+
 /* Calls `print` for the rows whose requests were measured until it has printed something. */
 static void print_first(const struct table *table, const struct values *values, uint32_t shown,
                         bool (*print)(const struct table *, const struct value *, double))
@@ -367,6 +384,8 @@ static void print_table(struct table *table, const struct values *values, const 
         printf("%7.2f s %5.1f %%%*sand %" PRIu32 " more (--by %s --top %" PRIu32 ")\n", pt_seconds(hidden_ns),
                pt_percent(hidden_ns, table->whole_ns), (int)(figures_width(table) - SHARE_COLUMNS), "",
                values->count - shown, by, values->count);
+    if (values->named)
+        print_few_samples(values, shown);
     if (table->requests.spread)
         pt_print_paragraph(0, 2,
                            "p50 and p99: requests by their thread's clock, routing and middleware included; of ASGI "
