@@ -234,6 +234,54 @@ for name, ms in ("/light", 4), ("/heavy/*", 15):
     with_a_python loads
 }
 
+clocked() {
+    cat >app.py <<'END'
+import sys, time
+import libpyprof
+
+SCALE, PATHS = float(sys.argv[1]), ["/", "/search"] + sys.argv[2:]
+
+def application(environ, start_response):
+    count = 6000 * SCALE if environ["PATH_INFO"] == "/search" else 3000
+    start_response("200 OK", [])
+    return [",".join(sorted(str(n) for n in range(int(count)))).encode()]
+
+app = libpyprof.wsgi(application)
+time.sleep(1.5)  # what was imported is found once a second
+for path in PATHS * 1000:
+    app({"PATH_INFO": path, "REQUEST_METHOD": "GET"}, lambda *_: None)
+END
+    profiled PYPROF_OUT=a PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py 1
+    profiled PYPROF_OUT=b PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py 1
+    profiled PYPROF_OUT=slower PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py 1.5 /new
+    "$PYPROF" diff --by endpoint a b >same.txt
+    ! grep -F 'own clock' same.txt || fail "$(cat same.txt)"
+    "$PYPROF" diff --by endpoint a slower >slower.txt
+    grep -A1 -E '^ +[0-9.]+ +[+-][0-9.]+\*? +1000 +1000 +/search$' slower.txt |
+        grep -qE '^ +\+[3-7][0-9] %\* [0-9.]+ (µs|ms), then [0-9.]+ (µs|ms) by the requests. own clock \(mean\)$' || fail "$(cat slower.txt)"
+    shows slower.txt 1 'own clock'
+    "$PYPROF" diff --by endpoint slower a >faster.txt
+    shows faster.txt 1 ' -[2-4][0-9] %\* .*own clock'
+    run "$PYPROF" diff --by endpoint --fail-above 2% -o gate.txt a slower
+    [ "$status" -eq 1 ] && [[ $output == *"% of A's CPU: /search"* ]] || fail "$status $output"
+    "$PYPROF" diff --by endpoint --json a slower | ${READ%% *} -c '
+import json, sys
+rows = {row["value"]: row for row in json.load(sys.stdin)["values"]}
+assert {value: row["measured_significant"] for value, row in rows.items()} == {"/": False, "/search": True}, rows
+before, after = rows["/search"]["measured_mean_ns"]
+assert 1.3 < after / before < 1.7 and rows["/search"]["measured_requests"] == [1000, 1000], rows'
+    for columns in 60 80; do
+        /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" $columns "$PYPROF" diff --by endpoint a slower |
+            sed 's/\x1b\[[0-9;]*[mK]//g; s/\r$//; s/.*\r//' >screen.txt
+        unwrapped <screen.txt | grep -qF '1 value without requests on both sides' || fail "$(cat screen.txt)"
+        ! grep -E ".{$((columns + 1))}" screen.txt || fail "wider than $columns"
+    done
+}
+
+@test "diff --by endpoint: what requests take by their own clock tells a change that so few samples do not, in any width" {
+    with_a_python clocked
+}
+
 shown() {
     calls a 200 30
     "$PYPROF" report a >report.txt

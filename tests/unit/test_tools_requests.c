@@ -1,6 +1,10 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
 #include "log_fixture.h"
+#include "random.h"
 #include "tools/profile/requests.h"
+#include "tools/report/compare.h"
+#include "tools/report/request_clock.h"
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -158,10 +162,10 @@ static void what_is_no_endpoint_has_no_time_per_request(void **state)
     assert_true(pt_cpu_per_request(profile, a, 100, 0) == 0);
     assert_true(pt_cpu_per_request(profile, 0, 100, 4) == 0);
     assert_true(pt_cpu_per_request(profile, other, 100, 4) == 0);
+    assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PT_UNKNOWN_ROUTE), 100, 4) == 0);
     pt_profile_free(profile);
 }
 
-    assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PT_UNKNOWN_ROUTE), 100, 4) == 0);
 static void durations_have_three_digits(void **state)
 {
     (void)state;
@@ -187,6 +191,97 @@ static void means_are_of_all_or_unknown(void **state)
     assert_true(pt_requests_mean(&sums) == 0);
 }
 
+static void count(struct pt_request_sums *sums, uint64_t ns)
+{
+    unsigned bucket = 0;
+    while (bucket < PP_HANDLER_BUCKETS - 1 && ns >= pp_request_bucket_limit(bucket))
+        bucket++;
+    sums->count++;
+    sums->measured++;
+    sums->cpu_ns += ns;
+    sums->buckets[bucket]++;
+}
+
+static void spread_is_that_of_the_requests(void **state)
+{
+    (void)state;
+    static const uint32_t ranges[][2] = {{1000, 10000}, {200000, 1000000}, {350000, 1500000}, {1, 2000000000}};
+    assert_int_equal(pt_request_clock(&(struct pt_request_sums){0}).count, 0);
+    assert_int_equal(pt_request_clock(&(struct pt_request_sums){.count = 10, .measured = 8}).count, 0);
+    for (unsigned i = 0; i < sizeof ranges / sizeof ranges[0]; i++) {
+        struct pt_request_sums sums = {0};
+        struct pt_several exact = {0};
+        for (unsigned j = 0; j < 10000; j++) {
+            uint32_t ns = ranges[i][0] + random_below(ranges[i][1] - ranges[i][0]);
+            count(&sums, ns);
+            pt_several_add(&exact, ns);
+        }
+        struct pt_several several = pt_request_clock(&sums);
+        assert_int_equal(several.count, exact.count);
+        assert_true(fabs(several.mean / exact.mean - 1) < 1e-9);
+        /* one bucket holds all of the first: they may spread over it; the last bucket has no end */
+        assert_in_range(100 * sqrt(several.squares / exact.squares), 98, i ? 120 : 220);
+    }
+}
+
+#define ENDPOINTS 5u
+#define REQUESTS  1000u
+#define PAIRS     400u
+
+/* A run, whose machine is up to 3 % faster or slower. Requests of an endpoint take up to three times as long as others.
+ */
+static struct pt_profile *draw_run(double factor)
+{
+    static const struct pt_load_request request = {.keep = PT_KEEP_STACKS};
+    struct pt_profile *profile = pt_profile_new(&request);
+    double speed = 0.97 + random_below(60000) * 1e-6;
+    pt_add_process(profile, 0);
+    for (unsigned i = 0; i < ENDPOINTS; i++) {
+        const char name[] = {'/', (char)('a' + i), '\0'};
+        struct pt_requests requests = {.endpoint = pt_intern_text(profile, name)};
+        double least = 100000.0 * (i + 1) * speed * (i ? 1 : factor);
+        for (unsigned j = 0; j < REQUESTS; j++)
+            count(&requests.sums, (uint64_t)(least * (1 + random_below(2000) * 1e-3)));
+        pt_add_requests(profile, &requests);
+    }
+    return profile;
+}
+
+/* Returns how many endpoints are marked; 100 if the first is not. */
+static uint32_t marks(double factor)
+{
+    struct pt_profile *a = draw_run(1), *b = draw_run(factor);
+    const struct pt_side sides[] = {pt_side_of(a), pt_side_of(b)};
+    struct pt_comparison comparison = pt_comparison_of(sides, PT_COMPARE_REQUEST, PT_COUNTED_BY, false);
+    uint32_t marked = 0;
+    assert_int_equal(comparison.function_count, ENDPOINTS);
+    for (uint32_t i = 0; i < ENDPOINTS; i++) {
+        assert_false(comparison.functions[i].self.marked);
+        marked += comparison.functions[i].clock.marked;
+    }
+    marked += strcmp(comparison.functions[0].text, "/a") != 0 || !comparison.functions[0].clock.marked ? 100 : 0;
+    pt_comparison_free(&comparison);
+    pt_profile_free(a);
+    pt_profile_free(b);
+    return marked;
+}
+
+static void the_clock_marks_what_changed_alone(void **state)
+{
+    (void)state;
+    uint32_t equal = 0, slower = 0, faster = 0;
+    for (unsigned i = 0; i < PAIRS; i++) {
+        equal += marks(1) != 100;
+        slower += marks(1.5) == 1;
+        faster += marks(1 / 1.5) == 1;
+        assert_true(marks(1.05) == 100); /* as much as machines differ */
+    }
+    print_message("marked: %u of %u equal, %u slower, %u faster\n", equal, PAIRS, slower, faster);
+    assert_int_equal(equal, 0);
+    assert_in_range(slower, PAIRS * 99 / 100, PAIRS);
+    assert_in_range(faster, PAIRS * 99 / 100, PAIRS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +293,8 @@ int main(void)
         cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
         cmocka_unit_test(durations_have_three_digits),
         cmocka_unit_test(means_are_of_all_or_unknown),
+        cmocka_unit_test(spread_is_that_of_the_requests),
+        cmocka_unit_test(the_clock_marks_what_changed_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

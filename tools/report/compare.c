@@ -12,6 +12,7 @@
 #include "../profile/requests.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
+#include "request_clock.h"
 
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
  * need not be tested, and do not make the correction for the number of tests harsher. */
@@ -85,6 +86,10 @@ static uint32_t unite(struct pt_compared *all, uint32_t count, bool owned)
         }
         add_change(&all[kept - 1].self, &all[i].self);
         add_change(&all[kept - 1].total, &all[i].total);
+        add_change(&all[kept - 1].clock, &all[i].clock);
+        for (int side = 0; side < 2; side++)
+            if (all[i].clocks[side].count)
+                all[kept - 1].clocks[side] = all[i].clocks[side];
         if (owned)
             free((char *)(uintptr_t)all[i].text);
     }
@@ -151,8 +156,13 @@ static void add_groups(struct pt_comparison *comparison, int side)
             continue;
         comparison->functions =
             pt_grow(comparison->functions, &room, (uint64_t)comparison->function_count + 1, sizeof(struct pt_compared));
-        comparison->functions[comparison->function_count++] =
-            (struct pt_compared){pt_string(profile, i), sums[i], sums[i]};
+        struct pt_compared *one = &comparison->functions[comparison->function_count++];
+        *one = (struct pt_compared){.text = pt_string(profile, i), .self = sums[i], .total = sums[i]};
+        if (!sums[i].requests[side])
+            continue;
+        one->clocks[side] = pt_request_clock(&requests[i]);
+        one->clock.requests[side] = one->clocks[side].count;
+        one->clock.ns[side] = requests[i].cpu_ns;
     }
     free(requests);
     free(sums);
@@ -211,7 +221,14 @@ static void draw_requests(struct pt_draws draws[2], const struct pt_change *chan
     }
 }
 
-static void add_test(const struct pt_comparison *comparison, struct tests *tests, struct pt_change *change)
+static void add_test(struct tests *tests, struct pt_change *change, double chance)
+{
+    change->chance = chance;
+    tests->changes = pt_grow(tests->changes, &tests->capacity, (uint64_t)tests->count + 1, sizeof(struct pt_change *));
+    tests->changes[tests->count++] = change;
+}
+
+static void test_samples(const struct pt_comparison *comparison, struct tests *tests, struct pt_change *change)
 {
     struct pt_draws draws[] = {comparison->sides[0].draws, comparison->sides[1].draws};
     change->chance = 1;
@@ -219,9 +236,7 @@ static void add_test(const struct pt_comparison *comparison, struct tests *tests
         return;
     if (comparison->by == PT_COMPARE_REQUEST)
         draw_requests(draws, change);
-    change->chance = pt_change_chance(draws, change->counts, change->ns);
-    tests->changes = pt_grow(tests->changes, &tests->capacity, (uint64_t)tests->count + 1, sizeof(struct pt_change *));
-    tests->changes[tests->count++] = change;
+    add_test(tests, change, pt_change_chance(draws, change->counts, change->ns));
 }
 
 static bool is_leaf(const struct pt_compared *one)
@@ -235,12 +250,15 @@ static void mark(struct pt_comparison *comparison)
     struct tests tests = {0};
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         struct pt_compared *one = &comparison->functions[i];
-        add_test(comparison, &tests, &one->self);
+        test_samples(comparison, &tests, &one->self);
         if (!is_leaf(one))
-            add_test(comparison, &tests, &one->total);
+            test_samples(comparison, &tests, &one->total);
+        one->clock.chance = pt_request_clocks_chance(one->clocks);
+        if (one->clock.chance < 1)
+            add_test(&tests, &one->clock, one->clock.chance);
     }
     for (uint32_t i = 0; i < comparison->file_count; i++)
-        add_test(comparison, &tests, &comparison->files[i].self);
+        test_samples(comparison, &tests, &comparison->files[i].self);
     double *chances = pt_alloc(tests.count, sizeof *chances);
     bool *marks = pt_alloc(tests.count, sizeof *marks);
     for (uint32_t i = 0; i < tests.count; i++)
@@ -269,7 +287,8 @@ static int by_size(const struct pt_comparison *comparison, const struct pt_chang
 static int by_change(const void *a, const void *b, void *comparison)
 {
     const struct pt_compared *x = a, *y = b;
-    int self = y->self.marked - x->self.marked, total = y->total.marked - x->total.marked;
+    int self = (y->self.marked || y->clock.marked) - (x->self.marked || x->clock.marked),
+        total = y->total.marked - x->total.marked;
     int by_self = by_size(comparison, &x->self, &y->self), by_total = by_size(comparison, &x->total, &y->total);
     if (self || total)
         return self ?: total;

@@ -33,6 +33,8 @@ struct pt_change {
 struct pt_compared {
     const char *text; /* of one of the profiles */
     struct pt_change self, total;
+    struct pt_change clock;      /* of requests that were measured: what their own clock says; without counts */
+    struct pt_several clocks[2]; /* the same, and how it spreads */
 };
 
 /* Functions (or lines) and files, or instead of both what --by asks for (group.h). Those whose change is more than

@@ -60,15 +60,26 @@ static void put_change(struct pt_json *json, const char *what, const struct pt_c
     pt_json_bool(json, key, change->marked);
 }
 
-static void put_requests(struct pt_json *json, const struct pt_comparison *comparison, const struct pt_change *change)
+static void put_requests(struct pt_json *json, const struct pt_comparison *comparison, const struct pt_change *change,
+                         const char *count, const char *each)
 {
-    double requests[2], each[2];
+    double requests[2], ns[2];
     for (int i = 0; i < 2; i++) {
         requests[i] = (double)change->requests[i];
-        each[i] = 1e6 * pt_compare_value(comparison, change, i);
+        ns[i] = 1e6 * pt_compare_value(comparison, change, i);
     }
-    put_pair(json, "requests", NULL, "%.0f", requests);
-    put_pair(json, "cpu_per_request", "ns", "%.0f", each);
+    put_pair(json, count, NULL, "%.0f", requests);
+    put_pair(json, each, "ns", "%.0f", ns);
+}
+
+/* What requests took by their own clock, beside what samples say. */
+static void put_clock(struct pt_json *json, const struct pt_comparison *comparison, const struct pt_change *clock)
+{
+    if (!clock->requests[0] || !clock->requests[1])
+        return;
+    put_requests(json, comparison, clock, "measured_requests", "measured_mean");
+    pt_json_format(json, "measured_chance", "%.3g", clock->chance);
+    pt_json_bool(json, "measured_significant", clock->marked);
 }
 
 static void put_rows(struct pt_json *json, const char *key, const struct pt_comparison *comparison,
@@ -82,8 +93,10 @@ static void put_rows(struct pt_json *json, const char *key, const struct pt_comp
         else
             pt_json_text(json, "text", all[i].text);
         put_change(json, "self", comparison, &all[i].self);
-        if (comparison->by == PT_COMPARE_REQUEST)
-            put_requests(json, comparison, &all[i].self);
+        if (comparison->by == PT_COMPARE_REQUEST) {
+            put_requests(json, comparison, &all[i].self, "requests", "cpu_per_request");
+            put_clock(json, comparison, &all[i].clock);
+        }
         if (all == comparison->functions && !comparison->group)
             put_change(json, "total", comparison, &all[i].total);
         pt_json_end(json, '}');

@@ -69,7 +69,21 @@ static int print_change(const struct table *table, const struct pt_change *chang
 
 static bool is_marked(const struct pt_compared *one)
 {
-    return one->self.marked || one->total.marked;
+    return one->self.marked || one->total.marked || one->clock.marked;
+}
+
+/* Says below a row how its requests' own clock has changed. */
+static void print_clock(const struct table *table, const struct pt_compared *one)
+{
+    struct pt_buffer text = {0};
+    double before = one->clocks[0].mean, after = one->clocks[1].mean;
+    int used = fprintf(table->out, "%8s%+5.0f %%* ", "", 100 * (after - before) / before);
+    pt_append_duration(&text, before);
+    pt_buffer_text(&text, ", then ");
+    pt_append_duration(&text, after);
+    pt_buffer_text(&text, " by the requests' own clock (mean)");
+    pt_print_text(table->out, text.data, (uint32_t)used, PT_STYLE_PLAIN);
+    pt_buffer_free(&text);
 }
 
 /* Prints the rows that are more than chance; after them others only where --top says how many there may be. */
@@ -96,6 +110,8 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
         pt_print_text(table->out, text.length ? text.data : all[shown].text, (uint32_t)used,
                       faint ? PT_STYLE_FAINT : PT_STYLE_PLAIN);
         pt_buffer_free(&text);
+        if (all[shown].clock.marked)
+            print_clock(table, &all[shown]);
     }
     if (!marked && !shown)
         fprintf(table->out, "  none: %" PRIu32 " change%s within chance\n", count, count == 1 ? " is" : "s are");
@@ -199,9 +215,11 @@ enum pt_gate pt_comparison_judge(const struct pt_comparison *comparison, double 
     bool open = !shares && judge_cpu(&gate);
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         const struct pt_compared *one = &comparison->functions[i];
+        if (judge(&gate, &one->self, one->text, comparison->group ? "" : ", self time"))
+            continue;
         if (comparison->group)
-            judge(&gate, &one->self, one->text, "");
-        else if (!judge(&gate, &one->self, one->text, ", self time"))
+            judge(&gate, &one->clock, one->text, ", by the requests' own clock");
+        else
             judge(&gate, &one->total, one->text, ", total time");
     }
     for (uint32_t i = 0; i < comparison->file_count; i++)
