@@ -263,7 +263,8 @@ END
     "$PYPROF" diff --by endpoint slower a >faster.txt
     shows faster.txt 1 ' -[2-4][0-9] %\* .*own clock'
     run "$PYPROF" diff --by endpoint --fail-above 2% -o gate.txt a slower
-    [ "$status" -eq 1 ] && [[ $output == *"% of A's CPU: /search"* ]] || fail "$status $output"
+    [ "$status" -eq 1 ] || fail "$status $output"
+    [[ $output == *"% of A's CPU: /search"* ]] || fail "$output"
     "$PYPROF" diff --by endpoint --json a slower | ${READ%% *} -c '
 import json, sys
 rows = {row["value"]: row for row in json.load(sys.stdin)["values"]}
