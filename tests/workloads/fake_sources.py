@@ -98,7 +98,7 @@ def frames():
         forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = scope = 1")()
         forged(*names, "def f(self, request, future, scope):\n  del self, request, future, scope\n  use(0.05)")(*[Path("/wrong")] * 4)
     forged(*starlette, "def f(one, two, three, self, scope): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"), 5)
-    forged(*fastapi, "def f(self, a, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
+    forged(*fastapi, "def f(self, scope, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
     print(json.dumps({"/right": 0.5, "/also": 0.5}))
 
 
