@@ -24,6 +24,13 @@
 #define DEQUE_INDEX        24 /* where its items begin */
 #define BLOCK_ITEMS        8
 
+/* Finds a type of CPython's, by its own name too: a program may have put another one there. */
+static bool find_type(const struct pp_object_reader *reader, uintptr_t dict, const char *name, const char *own,
+                      uintptr_t *type)
+{
+    return pp_name_find(reader, dict, name, type) && pp_type_is_named(reader, *type, own);
+}
+
 bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_awaiters_facts *facts)
 {
     uintptr_t group, scope;
@@ -32,10 +39,11 @@ bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *mo
     if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope))
         pp_slot_find(reader, scope, "_host_task", &facts->host_task);
     return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
-           pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &facts->function_type) &&
-           pp_name_find(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", &facts->builtin_type) &&
-           pp_name_find(reader, modules[PP_MODULE_TYPES], "MethodType", &facts->method_type) &&
-           pp_name_find(reader, modules[PP_MODULE_FUNCTOOLS], "partial", &facts->partial_type);
+           find_type(reader, modules[PP_MODULE_TYPES], "FunctionType", "function", &facts->function_type) &&
+           find_type(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", "builtin_function_or_method",
+                     &facts->builtin_type) &&
+           find_type(reader, modules[PP_MODULE_TYPES], "MethodType", "method", &facts->method_type) &&
+           find_type(reader, modules[PP_MODULE_FUNCTOOLS], "partial", "functools.partial", &facts->partial_type);
 }
 
 /* A search for the task that waits, through futures between it and the task. */
@@ -228,7 +236,8 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                        pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
                    ? awaiter_of_value(search, argument, depth)
                    : 0;
-    if (reader->python->layout.minor >= 10 || !pp_type_is_named(reader, type, "TaskWakeupMethWrapper"))
+    if (reader->python->layout.minor >= 10 || !pp_type_is_named(reader, type, "TaskWakeupMethWrapper") ||
+        pp_object_has_class(reader, callback, PP_CLASS_HEAP))
         return 0;
     self = field(search, callback, WAKEUP_TASK);
     return is_task(search, self) ? self : 0;

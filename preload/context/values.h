@@ -14,6 +14,7 @@ static inline unsigned pp_object_header(const struct pp_object_reader *reader)
 
 /* Bits of tp_flags: the type is this class or a subclass of it. */
 enum pp_class {
+    PP_CLASS_HEAP = 9, /* any class that was made while the program ran, as all of Python's are */
     PP_CLASS_INT = 24,
     PP_CLASS_LIST = 25,
     PP_CLASS_TUPLE = 26,

@@ -1,5 +1,5 @@
-"""odd_names.py awaitable NAME|callbacks|class|route|register: programs in which something that is called as a known thing is
-another: the first field of an awaitable of this name is a number; the list of a future's callbacks is moved while the work that
+"""odd_names.py awaitable NAME|callback|callbacks|class|route|register: programs in which something that is called as a known thing is
+another: the first field of an awaitable of this name, or of a callback, is a number; the list of a future's callbacks is moved while the work that
 the future is of runs; another class comes to lie where trio's was; a package of the program's own has functions of starlette's,
 and of trio's, with other variables."""
 
@@ -42,6 +42,16 @@ async def awaitable(name):
     odd = type(name, (float,), names)(NUMBER)
     odd.awaited = asyncio.gather(child(), child()).__await__()
     await odd
+
+
+async def callback():
+    class TaskWakeupMethWrapper(float):
+        def __call__(self, future):
+            pass
+
+    task = asyncio.ensure_future(child())
+    task.add_done_callback(TaskWakeupMethWrapper(NUMBER))
+    await task
 
 
 async def callbacks():
@@ -104,8 +114,8 @@ KIND = sys.argv[1]
 compute(1.5)  # what was imported is found within a second
 if KIND == "awaitable":
     asyncio.run(awaitable(sys.argv[2]))
-elif KIND == "callbacks":
-    asyncio.run(callbacks())
+elif KIND in ("callback", "callbacks"):
+    asyncio.run(globals()[KIND]())
 else:
     {"class": other_class, "route": route, "register": register}[KIND]()
 print("done")
