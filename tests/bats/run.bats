@@ -29,7 +29,7 @@ print(*(used.ru_utime + used.ru_stime for used in both))' >out.txt 2>err.txt
     "$PYPROF" info | grep -qE "^ +ended children, profiled or not: [0-9.]+ s CPU" || fail "$("$PYPROF" info)"
 }
 
-# The bill lies between what the processes have recorded and what the kernel bills pyprof itself with its command. What nobody in
+# The bill lies between what the processes have recorded and what the kernel bills pyprof itself with its command. What nothing in
 # the run has waited for is in the profile, and in no bill: report and run say what the bill is at least.
 @test "pyprof run: what the kernel billed closes the sum of short programs, and says no more than is certain" {
     for kind in loop spawner shell pool chain between left daemon; do

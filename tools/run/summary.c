@@ -87,7 +87,7 @@ static void append_rate(struct pt_buffer *text, const struct pt_profile *profile
                          hz, NS_PER_SECOND / longest);
 }
 
-/* Programs without Python, starts and ends of processes are in no profile, and what nobody waited for in no bill. */
+/* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill. */
 static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed_ns)
 {
     uint64_t more_ns = billed_ns > cpu_ns ? billed_ns - cpu_ns : 0;
