@@ -128,16 +128,6 @@ static void print_words(FILE *out, uint32_t used, uint32_t indentation, bool who
     pt_buffer_free(&shown);
 }
 
-void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
-{
-    va_list arguments;
-    va_start(arguments, format);
-    char *text = pt_format(format, arguments);
-    va_end(arguments);
-    print_words(stdout, used, indentation, false, text);
-    free(text);
-}
-
 void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
 {
     va_list arguments;

@@ -44,13 +44,10 @@ enum pt_style pt_style_of_share(double percent);
 /* Prints the rest of a line after `used` columns, as pt_shown_text() shows it; only what fits, on a terminal. */
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style);
 
-/* Prints a text of several lines on stdout, after `used` columns; `indentation` before all but the first line. */
-void pt_print_paragraph(uint32_t used, uint32_t indentation, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-
-/* Prints the same on another stream. */
+/* Prints a text of several lines, after `used` columns; `indentation` before all but the first line. */
 void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
+#define pt_print_paragraph(...) pt_put_paragraph(stdout, __VA_ARGS__)
 
 /* Prints a paragraph after `indentation` columns whose words are not cut, so that paths can be copied. */
 void pt_print_whole_words(uint32_t indentation, const char *text);
