@@ -2,35 +2,39 @@
 #include "intern.h"
 #include "hash.h"
 
-#define FIRST_ENTRIES 64u
-
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena)
 {
     memset(table, 0, sizeof *table);
     table->arena = arena;
 }
 
-static bool grow_entries(struct pp_intern *table)
+/* Puts an id into the first empty bucket for its hash. */
+static void put(uint32_t *buckets, uint32_t capacity, uint32_t hash, uint32_t id)
 {
-    uint32_t capacity = table->entry_capacity ? table->entry_capacity * 2 : FIRST_ENTRIES;
-    struct pp_intern_entry *entries = pp_arena_alloc(table->arena, capacity * sizeof *entries);
-    uint32_t *buckets = pp_arena_alloc(table->arena, 2 * capacity * sizeof *buckets);
+    uint32_t at = hash & (capacity - 1);
+    while (buckets[at])
+        at = (at + 1) & (capacity - 1);
+    buckets[at] = id;
+}
+
+static bool grow(struct pp_intern *table)
+{
+    uint32_t before = table->entry_capacity, more = before ? before : PP_INTERN_FIRST, capacity = 2 * (before + more);
+    unsigned chunk = 0;
+    while (table->chunks[chunk])
+        chunk++;
+    struct pp_intern_entry *entries = pp_arena_alloc(table->arena, more * sizeof *entries);
+    uint32_t *buckets = pp_arena_alloc(table->arena, capacity * sizeof *buckets);
     if (!entries || !buckets)
         return false;
     /* a page that is read first is mapped twice: zeros, then memory of its own */
-    memset(buckets, 0, 2 * capacity * sizeof *buckets);
-    if (table->count)
-        memcpy(entries, table->entries, table->count * sizeof *entries);
-    for (uint32_t id = 1; id <= table->count; id++) {
-        uint32_t at = entries[id - 1].hash & (2 * capacity - 1);
-        while (buckets[at])
-            at = (at + 1) & (2 * capacity - 1);
-        buckets[at] = id;
-    }
-    table->entries = entries;
+    memset(buckets, 0, capacity * sizeof *buckets);
+    for (uint32_t id = 1; id <= table->count; id++)
+        put(buckets, capacity, pp_intern_entry(table, id)->hash, id);
+    table->chunks[chunk] = entries;
     table->buckets = buckets;
-    table->entry_capacity = capacity;
-    table->bucket_capacity = 2 * capacity;
+    table->entry_capacity = before + more;
+    table->bucket_capacity = capacity;
     return true;
 }
 
@@ -44,7 +48,7 @@ static uint32_t bucket_of(const struct pp_intern *table, const void *key, uint32
 {
     uint32_t at = hash & (table->bucket_capacity - 1);
     for (uint32_t id; (id = table->buckets[at]); at = (at + 1) & (table->bucket_capacity - 1)) {
-        const struct pp_intern_entry *entry = &table->entries[id - 1];
+        const struct pp_intern_entry *entry = pp_intern_entry(table, id);
         if (entry->hash == hash && entry->length == length && is_equal(entry, key, word))
             break;
     }
@@ -70,7 +74,7 @@ uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bo
 {
     uint64_t word = word_of(key, length);
     *fresh = false;
-    if (table->count == table->entry_capacity && !grow_entries(table))
+    if (table->count == table->entry_capacity && !grow(table))
         return 0;
     uint32_t hash = (uint32_t)pp_hash(key, length), at = bucket_of(table, key, length, word, hash);
     if (table->buckets[at])
@@ -82,13 +86,8 @@ uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bo
             return 0;
         entry.key.bytes = memcpy(copy, key, length);
     }
-    table->entries[table->count] = entry;
+    *pp_intern_entry(table, table->count + 1) = entry;
     table->buckets[at] = ++table->count;
     *fresh = true;
     return table->count;
-}
-
-struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id)
-{
-    return &table->entries[id - 1];
 }

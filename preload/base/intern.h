@@ -16,10 +16,14 @@ struct pp_intern_entry {
     uint64_t value[2]; /* the user's */
 };
 
+/* Entries stay where they are: a table that moved to a larger place would leave as much memory behind. */
+#define PP_INTERN_FIRST  64u /* entries of the first chunk, and of the second; each further one has twice as many */
+#define PP_INTERN_CHUNKS 27  /* for all ids */
+
 struct pp_intern {
     struct pp_arena *arena;
-    struct pp_intern_entry *entries; /* of id i: entries[i - 1] */
-    uint32_t *buckets;               /* ids, 0: empty */
+    struct pp_intern_entry *chunks[PP_INTERN_CHUNKS];
+    uint32_t *buckets; /* ids, 0: empty */
     uint32_t count, entry_capacity, bucket_capacity;
 };
 
@@ -29,12 +33,17 @@ void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
 uint32_t pp_intern(struct pp_intern *table, const void *key, uint32_t length, bool *fresh);
 /* Returns the id of the key, 0 if it is not in the table. */
 uint32_t pp_intern_find(const struct pp_intern *table, const void *key, uint32_t length);
-/* Returns the entry's key; valid until the next pp_intern. */
+/* Returns the entry's key. */
 static inline const void *pp_intern_key(const struct pp_intern_entry *entry)
 {
     return entry->length <= sizeof entry->key.word ? &entry->key.word : entry->key.bytes;
 }
-/* Returns the entry of an id; valid until the next pp_intern. */
-struct pp_intern_entry *pp_intern_entry(struct pp_intern *table, uint32_t id);
+/* Returns the entry of an id. */
+static inline struct pp_intern_entry *pp_intern_entry(const struct pp_intern *table, uint32_t id)
+{
+    uint32_t index = id - 1, doublings = index / PP_INTERN_FIRST;
+    unsigned chunk = doublings ? 32 - (unsigned)__builtin_clz(doublings) : 0;
+    return &table->chunks[chunk][chunk ? index - (PP_INTERN_FIRST << (chunk - 1)) : index];
+}
 
 #endif

@@ -261,7 +261,7 @@ const struct pp_code_range *pp_code_ranges_find(const struct pp_code_ranges *ran
 
 const char *pp_code_ranges_name(const struct pp_code_ranges *ranges, const struct pp_code_range *range, size_t *length)
 {
-    const struct pp_intern_entry *entry = &ranges->names.entries[range->name - 1];
+    const struct pp_intern_entry *entry = pp_intern_entry(&ranges->names, range->name);
     *length = entry->length;
     return pp_intern_key(entry);
 }

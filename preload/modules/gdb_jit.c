@@ -140,13 +140,15 @@ static bool source_is_gone(uint32_t source, void *arg)
     uint32_t low = 0, high = jit->objects.count;
     while (low < high) {
         uint32_t middle = (low + high) / 2;
-        if (jit->objects.entries[middle].value[0] < source)
+        if (pp_intern_entry(&jit->objects, middle + 1)->value[0] < source)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < jit->objects.count && jit->objects.entries[low].value[0] == source &&
-           is_gone(jit, &jit->objects.entries[low]);
+    if (low == jit->objects.count)
+        return false;
+    const struct pp_intern_entry *object = pp_intern_entry(&jit->objects, low + 1);
+    return object->value[0] == source && is_gone(jit, object);
 }
 
 static void forget_gone(struct pp_gdb_jit *jit)
@@ -156,7 +158,7 @@ static void forget_gone(struct pp_gdb_jit *jit)
     bool fresh;
     pp_intern_init(&objects, &arena);
     for (uint32_t i = 0; i < jit->objects.count; i++) {
-        const struct pp_intern_entry *object = &jit->objects.entries[i];
+        const struct pp_intern_entry *object = pp_intern_entry(&jit->objects, i + 1);
         uint32_t id = is_gone(jit, object) ? 0 : pp_intern(&objects, pp_intern_key(object), object->length, &fresh);
         if (id)
             memcpy(pp_intern_entry(&objects, id)->value, object->value, sizeof object->value);
@@ -171,7 +173,7 @@ bool pp_gdb_jit_end(struct pp_gdb_jit *jit)
 {
     bool gone = false;
     for (uint32_t i = 0; jit->complete && i < jit->objects.count; i++)
-        gone |= is_gone(jit, &jit->objects.entries[i]);
+        gone |= is_gone(jit, pp_intern_entry(&jit->objects, i + 1));
     if (gone) {
         pp_code_ranges_remove(jit->ranges, source_is_gone, jit);
         forget_gone(jit);
