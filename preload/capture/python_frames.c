@@ -196,11 +196,12 @@ static bool read_in_chunk(struct pp_frame_reader *reader, uintptr_t address, boo
 
 /* Whether the links from a generator's frame outward are good. While its state is executing, its link is 0 or leads to
  * the frame that waits for it, which is alive; and no other thread changes them while this one has the GIL. The
- * innermost frame may be just about to be linked. async-signal-safe. */
-static bool proves_links(const struct pp_frame_reader *reader, int8_t state, bool innermost)
+ * innermost frame may be just about to be linked: since 3.12 its link is 0 until then. async-signal-safe. */
+static bool proves_links(const struct pp_frame_reader *reader, int8_t state, bool innermost, uintptr_t link)
 {
-    return state == reader->layout->generator.executing && !innermost && reader->attached && !reader->other_stack &&
-           !reader->layout->free_threaded;
+    const struct pp_python_layout *layout = reader->layout;
+    return state == layout->generator.executing && (!innermost || (layout->minor >= 12 && link)) && reader->attached &&
+           !reader->other_stack && !layout->free_threaded;
 }
 
 /* Reads a frame in a generator or in an older chunk: its owner says which. async-signal-safe. */
@@ -225,7 +226,7 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
             !(innermost || yields || state == layout->generator.executing) ||
             !take_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
             return false;
-        reader->links_proven |= proves_links(reader, state, innermost);
+        reader->links_proven |= proves_links(reader, state, innermost, frame->previous);
         return true;
     }
     if (owner != OWNER_THREAD || !take_fields(reader, bytes + before, owner, frame))

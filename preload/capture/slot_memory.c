@@ -40,6 +40,7 @@ PP_RARE static bool map_thread_memory(struct pp_slot *slot)
         return false;
     slot->ring.buffer = memory;
     slot->ring.size = ring_bytes;
+    slot->ring.keeps_pages = slot->thread.is_main;
     slot->code_sets = (struct pp_code_set *)(memory + ring_bytes);
     slot->codes = (struct pp_code_entry *)(memory + ring_bytes + sets_bytes);
     slot->code_numbers = (uint32_t *)(memory + ring_bytes + sets_bytes + codes_bytes);
