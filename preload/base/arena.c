@@ -151,15 +151,6 @@ void *pp_remap(void *start, size_t size, size_t new_size)
     return moved;
 }
 
-void *pp_scratch(const void *user, bool *kept)
-{
-    static _Alignas(4096) char scratch[PP_SCRATCH_SIZE];
-    static const void *last_user;
-    *kept = user == last_user;
-    last_user = user;
-    return scratch;
-}
-
 void *pp_vector_add(struct pp_vector *vector, size_t size)
 {
     if (vector->capacity - vector->used < size) {

@@ -24,11 +24,6 @@ void pp_arena_trim(void);
 void pp_arena_after_fork(void);
 /* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
-/* Memory of the flush thread for one piece of work at a time, touched once instead of mapped for each. *kept: whether
- * what this user (any address of its own) left there still is. */
-#define PP_SCRATCH_SIZE ((size_t)64 << 10)
-void *pp_scratch(const void *user, bool *kept);
-
 /* Items in one growing mapping, which may move. All zero: empty. */
 struct pp_vector {
     void *items;

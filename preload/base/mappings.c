@@ -7,16 +7,28 @@
 #define CHUNK       4096
 #define FIRST_CHUNK 512 /* the executable's lines come first, and the kernel takes 1 us for a line */
 
-/* Reads "start-end perms offset dev inode   path" byte by byte, since a line may straddle two reads. `size` of path: 0
- * when it is not wanted. */
-static bool search(uintptr_t address, uintptr_t range[2], char *path, size_t size)
+struct mapping {
+    uintptr_t range[2];
+    uint64_t inode;
+    char *path;
+    size_t size; /* of path; 0: nothing but the range is wanted */
+};
+
+/* Fields of a line after its range. */
+enum { PERMISSIONS, OFFSET, DEVICE, INODE, PATH };
+
+/* Finds the line of the mapping that holds the address. Reads "start-end perms offset dev inode   path" byte by byte,
+ * since a line may straddle two reads. */
+static bool search(uintptr_t address, struct mapping *mapping)
 {
     char buffer[CHUNK];
     enum { IN_START, IN_END, IN_REST } where = IN_START;
+    unsigned field = PERMISSIONS;
     size_t length = 0, chunk = FIRST_CHUNK;
     bool found = false, done = false;
     long n;
-    range[0] = range[1] = 0;
+    uintptr_t *range = mapping->range;
+    range[0] = range[1] = mapping->inode = 0;
     int fd = pp_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
@@ -29,36 +41,49 @@ static bool search(uintptr_t address, uintptr_t range[2], char *path, size_t siz
                 if (!done)
                     range[0] = range[1] = 0;
             } else if (where == IN_REST) {
-                if (found && (length || c == '/') && length + 1 < size)
-                    path[length++] = c;
+                if (c == ' ' && field < PATH)
+                    field++;
+                else if (found && field == INODE)
+                    mapping->inode = mapping->inode * 10 + (unsigned)(c - '0');
+                else if (found && field == PATH && (length || c == '/') && length + 1 < mapping->size)
+                    mapping->path[length++] = c;
             } else if (c == '-') {
                 where = IN_END;
             } else if (c == ' ') {
                 where = IN_REST;
+                field = PERMISSIONS;
                 found = address >= range[0] && address < range[1];
-                done = found && !size;
+                done = found && !mapping->size;
             } else {
                 range[where] = range[where] << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
             }
         }
     pp_sys_close(fd);
-    if (size)
-        path[length] = 0;
+    if (mapping->size)
+        mapping->path[length] = 0;
     return found;
 }
 
 bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end)
 {
-    uintptr_t range[2];
-    bool found = search(address, range, NULL, 0);
-    *start = range[0];
-    *end = range[1];
+    struct mapping mapping = {.size = 0};
+    bool found = search(address, &mapping);
+    *start = mapping.range[0];
+    *end = mapping.range[1];
     return found;
 }
 
 void pp_mapped_path(uintptr_t address, char *path, size_t size)
 {
-    uintptr_t range[2];
+    struct mapping mapping = {.path = path, .size = size};
     path[0] = 0;
-    search(address, range, path, size);
+    search(address, &mapping);
+}
+
+uint64_t pp_mapped_inode(uintptr_t address)
+{
+    char none[1];
+    struct mapping mapping = {.path = none, .size = sizeof none};
+    search(address, &mapping);
+    return mapping.inode;
 }

@@ -13,4 +13,7 @@ bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end);
 /* Path of the file that is mapped at the address, cut to `size` with its NUL; "" when there is none. */
 void pp_mapped_path(uintptr_t address, char *path, size_t size);
 
+/* Number of the inode of the file that is mapped at the address; 0 when there is none. */
+uint64_t pp_mapped_inode(uintptr_t address);
+
 #endif

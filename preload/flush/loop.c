@@ -23,9 +23,13 @@
 
 #define INTERVAL_NS   1000000000u
 #define SAVE_LEAST_NS 125000000u
-#define SAVE_SHARE    16
-#define SCAN_NS       50000000u /* between scans for threads that are not registered */
-#define LONG_NS       3600000000000u
+/* Parts of its age after which a young process saves its profile. Pools end their workers, children of fork, by a
+ * signal.
+ */
+#define SAVE_SHARE        4
+#define SAVE_SHARE_FORKED 16
+#define SCAN_NS           50000000u /* between scans for threads that are not registered */
+#define LONG_NS           3600000000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
 #define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
@@ -43,11 +47,16 @@ static void end_process(int own_tid)
         pp_syscall4(SYS_exit, 0, 0, 0, 0);
 }
 
-/* A process that is killed loses what has not been written: of a young one, as the workers of a multiprocessing.Pool, a
- * second would be all. UINT64_MAX: it is old enough. */
+static bool is_forked(void)
+{
+    return pp_process.start.process_cpu_ns == 0;
+}
+
+/* A process that is killed loses what has not been written: of a young one a second would be all. UINT64_MAX: it is old
+ * enough. */
 static uint64_t next_save(uint64_t now)
 {
-    uint64_t part = (now - pp_process.start.monotonic_ns) / SAVE_SHARE;
+    uint64_t part = (now - pp_process.start.monotonic_ns) / (is_forked() ? SAVE_SHARE_FORKED : SAVE_SHARE);
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
     return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
@@ -65,9 +74,8 @@ static bool has_directory(void)
  * would be root's; nor where what is open for a write is the program's to meet. */
 static uint64_t first_save(uint64_t now)
 {
-    bool forked = pp_process.start.process_cpu_ns == 0;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return pp_fd_table_here() && (forked || !root || has_directory()) ? next_save(now) : now + INTERVAL_NS;
+    return pp_fd_table_here() && (is_forked() || !root || has_directory()) ? next_save(now) : now + INTERVAL_NS;
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
@@ -104,6 +112,7 @@ static unsigned count_idle(unsigned idle, bool scans_again)
 static void finish(int own_tid)
 {
     pp_interval_flush(own_tid, PP_END_EXIT);
+    pp_modules_close_files(NULL);
     bool leaves = pp_flush_change(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
     if (!leaves)
         atomic_store(&pp_flush.life, PP_FLUSH_DONE);
@@ -134,7 +143,7 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
-        pp_modules_close_files(NULL);
+        pp_modules_recheck_files();
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
@@ -144,6 +153,7 @@ void *pp_flush_loop(void *argument)
         if (pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED)) {
             pp_events_forget();
             pp_wake_all(&pp_flush.life);
+            pp_modules_close_files(NULL);
             pp_interval_stop();
             return NULL;
         }

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_symbols.h"
+#include "../base/sort.h"
 #include "../base/syscalls.h"
 #include <stdatomic.h>
 #include <string.h>
 
-#define AT_ONCE (PP_SCRATCH_SIZE / sizeof(Elf64_Sym)) /* symbols read */
+#define AT_ONCE 680u /* symbols read: 16 KB */
 /* Nested symbols that end before an address may hide the enclosing one. */
 #define MAX_STEPS_BACK  16
 #define MAX_LABELS_BACK 4096
@@ -18,37 +19,60 @@
 #define NUMBER_MASK (((uint64_t)1 << BOUND_SHIFT) - 1)
 _Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) <= NUMBER_MASK, "numbers of symbols fit");
 #define CODE_TYPES        (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
-#define DIGIT_BITS        11 /* of the sort; 4 MB of code have two digits */
-#define DIGITS            (1u << DIGIT_BITS)
+#define DIGITS            2048u /* of the sort's first step */
+#define SMALL_BUCKET      32
 #define WORTH_GIVING_BACK ((size_t)256 << 10)
 
-/* Sorts by value: by its lowest digit, then stably by each higher one. False without memory. */
-static bool sort_by_value(uint64_t *items, size_t count)
+static bool is_lower(const void *first, const void *second, const void *unused)
 {
-    size_t size = count * sizeof *items;
-    bool kept, small = size <= PP_SCRATCH_SIZE;
-    uint64_t highest = 0, *from = items, *to = small ? pp_scratch(sort_by_value, &kept) : pp_map(size), *other = to;
-    if (!other)
-        return false;
+    (void)unused;
+    return *(const uint64_t *)first < *(const uint64_t *)second;
+}
+
+static void sort_bucket(uint64_t *items, size_t count)
+{
+    if (count > SMALL_BUCKET) {
+        pp_sort(items, count, sizeof *items, is_lower, NULL);
+        return;
+    }
+    for (size_t i = 1; i < count; i++) {
+        uint64_t item = items[i];
+        size_t at = i;
+        for (; at && items[at - 1] > item; at--)
+            items[at] = items[at - 1];
+        items[at] = item;
+    }
+}
+
+/* Sorts in place: pages for a copy would take longer than the sort. Puts the items into buckets by the highest digit,
+ * then sorts each. */
+static void sort_items(uint64_t *items, size_t count)
+{
+    uint32_t ends[DIGITS + 1] = {0}, next[DIGITS]; /* of buckets */
+    unsigned shift = VALUE_SHIFT;
+    uint64_t highest = 0;
     for (size_t i = 0; i < count; i++)
         highest |= items[i];
-    for (unsigned shift = VALUE_SHIFT; shift < 64 && highest >> shift; shift += DIGIT_BITS) {
-        uint32_t starts[DIGITS + 1] = {0};
-        for (size_t i = 0; i < count; i++)
-            starts[(from[i] >> shift) % DIGITS + 1]++;
-        for (unsigned digit = 0; digit < DIGITS; digit++)
-            starts[digit + 1] += starts[digit];
-        for (size_t i = 0; i < count; i++)
-            to[starts[(from[i] >> shift) % DIGITS]++] = from[i];
-        uint64_t *sorted = to;
-        to = from;
-        from = sorted;
+    while (highest >> shift >= DIGITS)
+        shift++;
+    for (size_t i = 0; i < count; i++)
+        ends[(items[i] >> shift) + 1]++;
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        next[digit] = ends[digit];
+        ends[digit + 1] += ends[digit];
     }
-    if (from != items)
-        memcpy(items, from, size);
-    if (!small)
-        pp_unmap(other, size);
-    return true;
+    for (unsigned digit = 0; digit < DIGITS; digit++) {
+        while (next[digit] < ends[digit + 1]) {
+            uint64_t item = items[next[digit]], other;
+            for (uint64_t to; (to = item >> shift) != digit; item = other) {
+                other = items[next[to]];
+                items[next[to]++] = item;
+            }
+            items[next[digit]++] = item;
+        }
+    }
+    for (unsigned digit = 0; digit < DIGITS; digit++)
+        sort_bucket(items + ends[digit], ends[digit + 1] - ends[digit]);
 }
 
 /* Returns the size rounded up to five binary digits and their place, plus one; 0 for no size. Most functions that end
@@ -130,8 +154,8 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
         return false;
     out->mapped = (count + sections->count) * sizeof *out->items;
     out->items = pp_map(out->mapped);
-    bool done = out->items, kept;
-    Elf64_Sym *symbols = pp_scratch(add_items, &kept);
+    bool done = out->items;
+    Elf64_Sym symbols[AT_ONCE];
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
         size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
         done = pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols);
@@ -143,7 +167,8 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     out->symbols = table->sh_offset;
     out->strings = strings->sh_offset;
     out->strings_size = strings->sh_size;
-    if (done && out->count && sort_by_value(out->items, out->count)) {
+    if (done && out->count) {
+        sort_items(out->items, out->count);
         /* the rest was not touched: it only counts as mapped, and a change of a mapping interrupts every CPU */
         size_t used = out->count * sizeof *out->items;
         uint64_t *shrunk = out->mapped - used >= WORTH_GIVING_BACK ? pp_remap(out->items, out->mapped, used) : NULL;

@@ -4,9 +4,14 @@
 #include "../base/arena.h"
 #include "module_list.h"
 
+#define REST_AFTER_FIRST 2u
+#define REST_AFTER_MOST  32u
+
 static struct pp_module_table *draft_table; /* of the modules and their drafts; NULL: not made */
 static bool has_drafts;                     /* false: no module has one */
-static unsigned rests;                      /* calls of pp_modules_rest since a function was met */
+/* Calls of pp_modules_rest since a function was met, and after how many it gives memory back: more each time that this
+ * was followed by another function, as to read a table of symbols again takes longer than all else in a second. */
+static unsigned rests, rest_after = REST_AFTER_FIRST;
 
 void pp_modules_forget_draft(void)
 {
@@ -55,6 +60,13 @@ void pp_module_free_draft(struct pp_module *module)
     }
 }
 
+static void note_met(void)
+{
+    if (rests >= rest_after && rest_after < REST_AFTER_MOST)
+        rest_after *= 2;
+    rests = 0;
+}
+
 static struct pp_unwind_draft *draft_of(struct pp_module *module)
 {
     struct pp_unwind_draft **draft = &module->private->draft;
@@ -63,7 +75,6 @@ static struct pp_unwind_draft *draft_of(struct pp_module *module)
         struct pp_unwind_draft *fresh = pp_map(sizeof *fresh);
         pp_module_identify(module);
         has_drafts = true;
-        rests = 0;
         *draft = fresh;
         if (fresh && !pp_unwind_draft_start(fresh, &range))
             pp_module_free_draft(module);
@@ -81,6 +92,7 @@ bool pp_module_meet(uintptr_t address)
     struct pp_module_range range = present_range(module);
     if (range.without || is_met(&range, address))
         return true;
+    note_met();
     struct pp_unwind_draft *draft = draft_of(module);
     struct pp_unwind_source source = source_of(module, pp_module_unwind_file(module));
     bool added = draft && pp_unwind_draft_add(draft, &source, address);
@@ -140,7 +152,10 @@ bool pp_modules_publish(void)
 
 void pp_modules_rest(void)
 {
-    if (rests++ != 1)
+    if (++rests < rest_after)
+        return;
+    pp_modules_close_files(NULL);
+    if (rests > rest_after)
         return;
     pp_modules_each(pp_module_drop_index, NULL);
     pp_arena_trim();

@@ -3,6 +3,7 @@
  */
 #include "../base/arena.h"
 #include "../base/fd_table.h"
+#include "../base/mappings.h"
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
@@ -16,7 +17,24 @@
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
 
-/* A file without a build-id is the loaded one if its .eh_frame_hdr, the list of all functions, is equal. */
+/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
+static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
+    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
+           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
+}
+
+/* A file without a build-id is the loaded one if it is what is mapped. The inode's device is not compared: with
+ * overlays and subvolumes, stat and the list of mappings have different ones. */
+static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    struct pp_elf_identity identity;
+    return pp_elf_source_identity(source, &identity) && pp_mapped_inode(module->start) == identity.inode &&
+           begins_as_loaded(module, source);
+}
+
+/* Or if its .eh_frame_hdr, the list of all functions, is equal. */
 static bool has_same_functions(const struct pp_module *module, const struct pp_elf_source *source)
 {
     const struct pp_loaded_object *object = &module->private->object;
@@ -40,18 +58,30 @@ static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source 
     uint8_t length = pp_elf_source_build_id(source, id, sizeof id);
     if (length != module->build_id_length)
         return false;
-    return length ? memcmp(id, module->build_id, length) == 0 : has_same_functions(module, source);
+    if (length)
+        return memcmp(id, module->build_id, length) == 0;
+    return is_mapped(module, source) || has_same_functions(module, source);
 }
 
 /* Reads something from a module's file; false if this is not the file. */
 typedef bool file_reader(struct pp_module *module, const struct pp_elf_source *source, void *argument);
 
-/* Files of the modules that were read last: the names of a program's first stacks come from a few files. */
-static struct {
+/* Files of the modules that were read last: the functions of a program's first stacks are in a few files. */
+static struct open_file {
     const struct pp_module *module; /* NULL: none */
     int fd;
+    bool identified; /* since the thread slept last */
+    struct pp_elf_identity identity;
 } open_files[OPEN_FILES];
 static unsigned next_file;
+
+static struct open_file *open_file_of(const struct pp_module *module)
+{
+    for (unsigned i = 0; i < OPEN_FILES; i++)
+        if (open_files[i].module == module)
+            return &open_files[i];
+    return NULL;
+}
 
 static void close_file(unsigned i)
 {
@@ -72,6 +102,30 @@ void pp_modules_forget_files(void)
     memset(open_files, 0, sizeof open_files);
 }
 
+void pp_modules_recheck_files(void)
+{
+    for (unsigned i = 0; i < OPEN_FILES; i++)
+        open_files[i].identified = false;
+}
+
+/* Finds the identity of a module's file, which may be changed in place while it is open. */
+static bool identify(const struct pp_module *module, const struct pp_elf_source *source,
+                     struct pp_elf_identity *identity)
+{
+    struct open_file *file = open_file_of(module);
+    if (file && file->identified) {
+        *identity = file->identity;
+        return true;
+    }
+    if (!pp_elf_source_identity(source, identity))
+        return false;
+    if (file) {
+        file->identity = *identity;
+        file->identified = true;
+    }
+    return true;
+}
+
 /* Keeps the file where no descriptor of ours can be met by the program; else closes it. */
 static void keep_file(const struct pp_module *module, int fd)
 {
@@ -81,8 +135,7 @@ static void keep_file(const struct pp_module *module, int fd)
     }
     unsigned i = next_file++ % OPEN_FILES;
     close_file(i);
-    open_files[i].module = module;
-    open_files[i].fd = fd;
+    open_files[i] = (struct open_file){.module = module, .fd = fd};
 }
 
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
@@ -118,11 +171,9 @@ static bool read_file(struct pp_module *module, file_reader *read, void *argumen
 {
     if (module->flags & PP_MODULE_VDSO)
         return read_vdso(module, read, argument);
-    for (unsigned i = 0; i < OPEN_FILES; i++) {
-        struct pp_elf_source source = {.fd = open_files[i].fd};
-        if (open_files[i].module == module)
-            return read(module, &source, argument);
-    }
+    const struct open_file *file = open_file_of(module);
+    if (file)
+        return read(module, &(struct pp_elf_source){.fd = file->fd}, argument);
     return (module->flags & PP_MODULE_MAIN && read_path(module, "/proc/self/exe", read, argument)) ||
            read_path(module, module->path, read, argument);
 }
@@ -132,7 +183,7 @@ static bool refresh_index(struct pp_module *module, const struct pp_elf_source *
 {
     struct pp_elf_symbols *symbols = &module->private->symbols;
     struct pp_elf_identity identity;
-    if (!pp_elf_source_identity(source, &identity))
+    if (!identify(module, source, &identity))
         return false;
     if (module->private->symbols_tried && memcmp(&identity, &symbols->identity, sizeof identity) == 0)
         return true;
@@ -190,20 +241,12 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
     return name;
 }
 
-/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
-static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
-{
-    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
-    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
-           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
-}
-
 /* Stores the file's descriptor if it has the .eh_frame that is loaded. */
 static bool find_unwind_file(struct pp_module *module, const struct pp_elf_source *source, void *argument)
 {
     struct pp_module_private *private = module->private;
     struct pp_elf_identity identity;
-    if (!pp_elf_source_identity(source, &identity))
+    if (!identify(module, source, &identity))
         return false;
     if (memcmp(&identity, &private->unwind_file, sizeof identity) != 0 &&
         !(is_loaded_file(module, source) && begins_as_loaded(module, source)))
@@ -219,9 +262,8 @@ struct pp_unwind_file pp_module_unwind_file(struct pp_module *module)
     const struct pp_loaded_object *object = &private->object;
     struct pp_unwind_file file = {object->eh_segment.start, object->eh_segment.start + object->eh_phdr.p_filesz,
                                   object->eh_phdr.p_offset, -1};
-    /* without a build-id all of the table would be compared with what is in memory */
-    bool may = module->build_id_length && !(module->flags & PP_MODULE_VDSO) && !(object->eh_phdr.p_flags & PF_W);
-    if (!may || private->unwind_in_memory || !pp_fd_table_here())
+    bool may = !(module->flags & PP_MODULE_VDSO) && !(object->eh_phdr.p_flags & PF_W);
+    if (!may || private->unwind_in_memory || !(open_file_of(module) || pp_fd_table_here()))
         return (struct pp_unwind_file){0};
     private->unwind_in_memory = !read_file(module, find_unwind_file, &file.fd);
     return private->unwind_in_memory ? (struct pp_unwind_file){0} : file;

@@ -9,7 +9,7 @@
 #define HDR_TABLE_ENTRY 8
 #define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
 #define PIECE_SIZE      4096u
-#define PIECES          (PP_SCRATCH_SIZE / PIECE_SIZE) /* libpython's table has 11 */
+#define PIECES          16 /* libpython's table has 11 */
 
 /* A function in the index of a module without a search table. */
 struct function {
@@ -96,8 +96,10 @@ bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_
 
 static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
 {
-    static uint64_t readers;
-    if (!reader->number) {
+    static uint64_t modules;
+    if (!source->index->module)
+        source->index->module = ++modules;
+    if (!reader->has_hdr) {
         uint8_t bytes[PP_EH_FRAME_HDR_MAX];
         size_t size = source->hdr_end - source->hdr_start;
         struct pp_memory_copy hdr = {bytes, size < sizeof bytes ? size : sizeof bytes, source->hdr_start};
@@ -106,30 +108,27 @@ static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source
         size_t room = source->hdr_end - reader->hdr.table;
         if (reader->hdr.count > room / HDR_TABLE_ENTRY)
             reader->hdr.count = (uint32_t)(room / HDR_TABLE_ENTRY);
-        reader->number = ++readers;
+        reader->has_hdr = true;
     }
     return true;
 }
 
-/* Returns a piece of a table; valid until the next call. Pieces are kept, by the reader: what would be a system call
- * for each step of a search is a dozen for all functions of a program's first samples. NULL: it cannot be read. */
+/* Returns a piece of a table; valid until the next call. Pieces are kept: what would be a system call for each
+ * step of a search is a dozen for all functions of a program's first samples. NULL: it cannot be read. */
 static const uint8_t *table_piece(const struct pp_fde_reader *reader, const struct pp_unwind_source *source,
                                   uintptr_t start, size_t size)
 {
     static struct {
-        uint64_t reader;
+        uint64_t module;
         uintptr_t start;
     } pieces[PIECES];
-    bool kept;
-    uint8_t(*bytes)[PIECE_SIZE] = pp_scratch(pieces, &kept);
+    static uint8_t bytes[PIECES][PIECE_SIZE];
     size_t slot = (start - reader->hdr.table) / PIECE_SIZE % PIECES;
-    if (!kept)
-        memset(pieces, 0, sizeof pieces);
-    if (pieces[slot].reader != reader->number || pieces[slot].start != start) {
-        pieces[slot].reader = 0;
+    if (pieces[slot].module != source->index->module || pieces[slot].start != start) {
+        pieces[slot].module = 0;
         if (!copy_bytes(source, bytes[slot], start, size))
             return NULL;
-        pieces[slot].reader = reader->number;
+        pieces[slot].module = source->index->module;
         pieces[slot].start = start;
     }
     return bytes[slot];

@@ -11,8 +11,9 @@
 #include "cfi.h"
 #include <stdatomic.h>
 
-/* The functions of a module without a search table; lives as long as the module. All zero: not made yet. */
+/* What lives as long as a module: the functions of one without a search table. All zero: not made yet. */
 struct pp_fde_index {
+    uint64_t module;    /* a number, by which pieces of the module's search table are known; 0: it has none yet */
     _Atomic bool ready; /* set last: a fork in between leaves the child without an index */
     struct pp_vector functions;
 };
@@ -62,7 +63,7 @@ struct pp_cie_state {
 #define PP_CIES 4 /* kept; a module has a few */
 struct pp_fde_reader {
     struct pp_eh_frame_hdr hdr;
-    uint64_t number; /* of the reader, by which its pieces of the table are known; 0: hdr has not been read */
+    bool has_hdr; /* it has been read */
     struct pp_cie_state cies[PP_CIES];
 };
 

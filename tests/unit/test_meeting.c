@@ -534,8 +534,8 @@ static void relocated_entries(void **state)
     }
 }
 
-/* Another module's table takes the places of the pieces that are kept, another user their memory, and another section
- * comes to the same address. */
+/* Another module's table takes the places of the pieces that are kept, and another section comes to the same address.
+ */
 static void pieces_of_tables(void **state)
 {
     (void)state;
@@ -556,9 +556,6 @@ static void pieces_of_tables(void **state)
         }
         for (uint32_t step = 0; step < MEETINGS; step++) {
             uint32_t i = step * 7919 % MANY, n = step / 40 % 2;
-            bool kept;
-            if (step % 100 == 90)
-                memset(pp_scratch(pieces_of_tables, &kept), 0xff, PP_SCRATCH_SIZE);
             source = sources[n];
             meet(&rows[n], 3 * i + 1);
             assert_int_equal(rule_at(&rows[n], 3 * i)->cfa_offset, 8 + (i + 5 * n + 3 * again) % 100);

@@ -1,10 +1,13 @@
 /* Names of functions: from the file of a module, from the vDSO's image, and none from a file that is another one. */
 #include "../../preload/base/arena.h"
+#include "../../preload/base/fd_table.h"
+#include "../../preload/base/mappings.h"
 #include "../../preload/common/log_format.h"
 #include "../../preload/modules/elf_symbols.h"
 #include "../../preload/modules/module_list.h"
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -159,9 +162,14 @@ static void test_rest(void **state)
     pp_modules_rest();
     assert_true(pp_mapped_bytes(&most) < before - 3000 * sizeof(uint64_t)); /* as many symbols has libc at least */
     assert_string_equal(pp_module_symbol(libc, (uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"), &start), "wcstod");
+    /* Another function is met: longer from now on. */
+    pp_module_meet((uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"));
     before = pp_mapped_bytes(&most);
-    pp_modules_rest();
+    for (unsigned n = 0; n < 3; n++)
+        pp_modules_rest();
     assert_int_equal(pp_mapped_bytes(&most), before);
+    pp_modules_rest();
+    assert_true(pp_mapped_bytes(&most) < before - 3000 * sizeof(uint64_t));
 }
 
 /* What LLVM registers: an object that was not linked, its functions at high addresses, a section without any at 0. */
@@ -198,11 +206,10 @@ static void test_unlinked_object(void **state)
     unlink(path);
 }
 
-/* Every address of this program has the name of the last function that begins at or below it and holds it. */
-static void test_against_the_table(void **state)
+/* Every address of a file has the name of the last function that begins at or below it and holds it. */
+static void check_against_the_table(const char *path)
 {
-    (void)state;
-    struct pp_elf_source source = {.fd = open("/proc/self/exe", O_RDONLY)};
+    struct pp_elf_source source = {.fd = open(path, O_RDONLY)};
     struct pp_elf_sections sections;
     struct pp_elf_index index;
     const Elf64_Shdr *strings, *table;
@@ -231,6 +238,28 @@ static void test_against_the_table(void **state)
     pp_elf_index_free(&index);
     pp_elf_sections_free(&sections);
     close(source.fd);
+}
+
+static void test_against_the_table(void **state)
+{
+    (void)state;
+    check_against_the_table("/proc/self/exe");
+}
+
+/* The sort's first step tells almost none of them apart: all but one are in a millionth of the range. */
+static void test_one_far_away(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pp_symbols_XXXXXX", command[400];
+    close(mkstemp(path));
+    snprintf(command, sizeof command,
+             "{ for i in $(seq 1500); do echo \"int f$i(int n) { return n + $i; }\"; done && "
+             "echo '__attribute__((section(\".far\"))) int g(int n) { return n; }'; } | "
+             "gcc -x c -shared -nostdlib -Wl,--section-start=.far=0x70000000 -o %s -",
+             path);
+    assert_int_equal(system(command), 0);
+    check_against_the_table(path);
+    unlink(path);
 }
 
 /* Functions whose last byte has a label: of sizes that five binary digits hold, and of sizes just above. */
@@ -291,6 +320,137 @@ static void test_replaced_file(void **state)
     dlclose(z);
 }
 
+/* Builds a library of functions f1, f2, ... from f`add` on, with a table of 160 KB. */
+static void build(const char *path, const char *id, unsigned add)
+{
+    char command[600];
+    snprintf(command, sizeof command,
+             "for i in $(seq %u 20000); do echo \".globl f$i; .type f$i, @function; f$i: .cfi_startproc; ret; "
+             ".cfi_endproc; .size f$i, 1\"; done | gcc -x assembler -shared -Wl,--build-id=%s -o %s.new - && "
+             "mv %s.new %s",
+             add, id, path, path, path);
+    assert_int_equal(system(command), 0);
+}
+
+/* Returns the KB of the file's pages that this process has mapped and touched. */
+static unsigned resident_kb(const char *path)
+{
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    char line[4096];
+    unsigned sum = 0, kb;
+    bool is_its = false;
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (strchr(line, '-') && strchr(line, '/'))
+            is_its = strstr(line, path) != NULL;
+        else if (sscanf(line, "Rss: %u kB", &kb) == 1)
+            sum += is_its ? kb : 0;
+    }
+    fclose(maps);
+    return sum;
+}
+
+/* A library without a build-id is known by the inode that is mapped, which its table of functions need not be read for.
+ */
+static void test_without_build_id(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pp_symbols_XXXXXX";
+    struct stat status;
+    uintptr_t start;
+    close(mkstemp(path));
+    build(path, "none", 1);
+    void *library = dlopen(path, RTLD_NOW);
+    assert_non_null(library);
+    uintptr_t first = (uintptr_t)dlsym(library, "f1"), second = (uintptr_t)dlsym(library, "f2");
+    struct pp_module *module = module_of((void *)first);
+    assert_int_equal(module->build_id_length, 0);
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(pp_mapped_inode(first), status.st_ino);
+    assert_int_equal(pp_mapped_inode((uintptr_t)&status), 0);
+    assert_int_equal(pp_mapped_inode(8), 0);
+    unsigned resident = resident_kb(path);
+    assert_string_equal(pp_module_symbol(module, first, &start), "f1");
+    assert_true(resident_kb(path) <= resident + 64); /* its first page, with neighbours */
+    /* other functions at these places, a copy of the file */
+    build(path, "none", 2);
+    assert_null(pp_module_symbol(module, second, &start));
+    build(path, "none", 1);
+    assert_string_equal(pp_module_symbol(module, second, &start), "f2");
+    dlclose(library);
+    unlink(path);
+}
+
+static unsigned count_open_files(const char *path)
+{
+    char link[64], target[4096];
+    unsigned count = 0;
+    for (int fd = 0; fd < 64; fd++) {
+        snprintf(link, sizeof link, "/proc/thread-self/fd/%d", fd);
+        ssize_t length = readlink(link, target, sizeof target - 1);
+        count += length == (ssize_t)strlen(path) && memcmp(target, path, (size_t)length) == 0;
+    }
+    return count;
+}
+
+struct kept_open {
+    struct pp_module *module;
+    const char *path;
+    uintptr_t first, second, third;
+    unsigned open_first, open_last;
+    bool right_before, right_after;
+};
+
+/* Runs in a thread with its own table of descriptors, which alone keeps files open. */
+static void *read_while_it_changes(void *argument)
+{
+    struct kept_open *kept = argument;
+    char command[600];
+    uintptr_t start;
+    pp_fd_table_begin();
+    const char *name = pp_module_symbol(kept->module, kept->first, &start);
+    kept->right_before = name && strcmp(name, "f1") == 0;
+    name = pp_module_symbol(kept->module, kept->third, &start);
+    kept->right_before &= name && strcmp(name, "f3") == 0;
+    kept->open_first = count_open_files(kept->path);
+    pp_modules_recheck_files();
+    /* in the same inode, and all symbols have other numbers */
+    snprintf(
+        command, sizeof command,
+        "objcopy --add-symbol a=.text:0 --add-symbol b=.text:0,function,local %s %s.new && dd status=none conv=notrunc "
+        "if=%s.new of=%s && rm %s.new",
+        kept->path, kept->path, kept->path, kept->path, kept->path);
+    kept->right_after = system(command) == 0;
+    name = pp_module_symbol(kept->module, kept->second, &start);
+    kept->right_after &= name && strcmp(name, "f2") == 0 && start == kept->second;
+    for (unsigned n = 0; n < 40; n++)
+        pp_modules_rest();
+    kept->open_last = count_open_files(kept->path);
+    return NULL;
+}
+
+static void test_kept_open(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    char path[] = "/tmp/pp_symbols_XXXXXX";
+    close(mkstemp(path));
+    build(path, "0x0123456789abcdef0123456789abcdef01234567", 1);
+    void *library = dlopen(path, RTLD_NOW | RTLD_NODELETE); /* the code that runs at its end is changed */
+    assert_non_null(library);
+    struct kept_open kept = {.path = path,
+                             .first = (uintptr_t)dlsym(library, "f1"),
+                             .second = (uintptr_t)dlsym(library, "f2"),
+                             .third = (uintptr_t)dlsym(library, "f3")};
+    kept.module = module_of((void *)kept.first);
+    assert_int_equal(pthread_create(&thread, NULL, read_while_it_changes, &kept), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(kept.right_before);
+    assert_int_equal(kept.open_first, 1);
+    assert_true(kept.right_after);
+    assert_int_equal(kept.open_last, 0);
+    unlink(path);
+}
+
 static void test_damaged_file(void **state)
 {
     (void)state;
@@ -336,8 +496,10 @@ int main(void)
         cmocka_unit_test(test_own_functions),  cmocka_unit_test(test_libc_functions),
         cmocka_unit_test(test_rest),           cmocka_unit_test(test_vdso),
         cmocka_unit_test(test_changing_file),  cmocka_unit_test(test_against_the_table),
+        cmocka_unit_test(test_one_far_away),   cmocka_unit_test(test_without_build_id),
         cmocka_unit_test(test_labels_at_ends), cmocka_unit_test(test_unlinked_object),
         cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_damaged_file),
+        cmocka_unit_test(test_kept_open), /* the last: what the loader knows of the library is changed */
     };
     (void)a_static_function(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
