@@ -90,7 +90,8 @@ void pp_fork_gate_enter(void)
 void pp_fork_gate_leave(void)
 {
     atomic_fetch_add(&pp_flush.gate, 1);
-    pp_wake_all(&pp_flush.gate);
+    if (atomic_load(&pp_flush.forks_waiting)) /* what waits has said so before it read the gate */
+        pp_wake_all(&pp_flush.gate);
 }
 
 void pp_fork_gate_fork_begins(void)

@@ -183,9 +183,11 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
 
 void pp_interval_review_cost(void)
 {
-    pp_interval_drain(false); /* what was taken at another rate is weighed by that rate */
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
-    pp_rate_keep_cost_down(cpu_ns, pp_account_handlers());
+    if (!pp_rate_review(cpu_ns, pp_account_handlers()))
+        return;
+    pp_interval_drain(false);
+    pp_rate_change();
 }
 
 void pp_interval_stop(void)

@@ -3,9 +3,10 @@
 #include "../capture/safe_read.h"
 #include <string.h>
 
-#define CHUNK       64          /* entries of a dict that are copied at once */
-#define STATE_BYTES (24u << 10) /* of a PyInterpreterState: sys.modules is in there */
-#define NAME_BYTES  (PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX)
+#define CHUNK         64 /* entries of a dict that are copied at once */
+#define FIRST_MODULES 8
+#define STATE_BYTES   (24u << 10) /* of a PyInterpreterState: sys.modules is in there */
+#define NAME_BYTES    (PP_STR_HEADER_MAX + PP_MODULE_NAME_MAX)
 
 /* Entries of a dict, and of the first `names` of them what is at their keys. */
 static struct {
@@ -113,12 +114,28 @@ bool pp_python_dict_named(const struct pp_object_reader *reader, uintptr_t dict,
     return found;
 }
 
-/* The first modules of every interpreter, as its start makes them. */
+/* Whether the name is a key of the chunk, which holds a dict's first entries. */
+static bool is_in_chunk(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, const char *wanted)
+{
+    char name[PP_MODULE_NAME_MAX];
+    for (uint64_t i = 0; i < chunk.count; i++) {
+        struct pp_python_entry entry = entry_of(keys, 0, i);
+        if (entry.value && key_name(reader, &entry, i, name) && strcmp(name, wanted) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Recognizes sys.modules by the first modules of every interpreter, as its start makes them. */
 static bool is_modules(const struct pp_object_reader *reader, uintptr_t dict)
 {
-    uintptr_t module;
-    return pp_python_dict_named(reader, dict, "sys", 8, &module) &&
-           pp_python_dict_named(reader, dict, "builtins", 8, &module);
+    uintptr_t address, values;
+    struct pp_dict_keys keys;
+    if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
+        !copy_chunk(reader, &keys, 0, FIRST_MODULES))
+        return false;
+    copy_names(reader, &keys);
+    return is_in_chunk(reader, &keys, "sys") && is_in_chunk(reader, &keys, "builtins");
 }
 
 /* 3.12 does not say where sys.modules is, and not all of its patch releases were checked: there every word is tried if

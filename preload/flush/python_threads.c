@@ -9,7 +9,7 @@
 
 #define THREADS_MAX 65536
 
-/* Returns threading._active; 0 if it is not found. */
+/* Returns threading._active, a dict by ident; 0 if it is not found. */
 static uintptr_t list_of_threads(const struct pp_object_reader *reader, uintptr_t state)
 {
     uintptr_t modules = pp_python_modules(reader, state), dict, list;
@@ -17,6 +17,26 @@ static uintptr_t list_of_threads(const struct pp_object_reader *reader, uintptr_
         !pp_python_dict_named(reader, dict, "_active", PP_NAMES_MAX, &list))
         return 0;
     return list;
+}
+
+/* Finds the entry of a slot's thread, at first in the list where one was found last: to find that takes a hundred
+ * names.
+ */
+static bool find_entry(const struct pp_object_reader *reader, const struct pp_slot *slot, struct pp_python_entry *entry)
+{
+    static struct {
+        uintptr_t state, list;
+    } last;
+    uintptr_t state = atomic_load(&slot->thread.interpreter_state);
+    struct pp_wanted wanted = {.hash = slot->thread.thread_pointer};
+    if (state == last.state && pp_python_dict_find(reader, last.list, &wanted, THREADS_MAX, entry))
+        return true;
+    uintptr_t list = list_of_threads(reader, state);
+    if (!list || !pp_python_dict_find(reader, list, &wanted, THREADS_MAX, entry))
+        return false;
+    last.state = state;
+    last.list = list;
+    return true;
 }
 
 /* Whether the entry is still what it was and the thread has not ended: then the name is its own. */
@@ -34,11 +54,9 @@ bool pp_python_thread_name(const struct pp_slot *slot, char *name, size_t room)
     struct pp_attribute learnt = {0};
     struct pp_str text;
     struct pp_python_entry entry;
-    uintptr_t value, list, state = atomic_load(&slot->thread.interpreter_state);
+    uintptr_t value;
     struct pp_object_reader reader = {.python = atomic_load(&slot->thread.python), .pid = atomic_load(&pp_process.pid)};
-    if (!reader.python || !(list = list_of_threads(&reader, state)) ||
-        !pp_python_dict_find(&reader, list, &(struct pp_wanted){.hash = slot->thread.thread_pointer}, THREADS_MAX,
-                             &entry) ||
+    if (!reader.python || !find_entry(&reader, slot, &entry) ||
         !pp_attribute_read(&reader, entry.value, PP_THREAD_NAME_ATTRIBUTE, &learnt, &value) ||
         !pp_str_open(&reader, value, sizeof characters, &text) ||
         !pp_object_copy(&reader, characters, text.data, text.record.bytes) || !is_still(&reader, slot, &entry))

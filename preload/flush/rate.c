@@ -16,6 +16,8 @@
 
 static struct {
     struct pp_throttle throttle;
+    uint64_t applied_ns; /* the period at which the timers run */
+    uint64_t weighed_ns; /* the period that samples are weighed by: those in the rings may be of a longer one */
     uint64_t seen_cpu_ns;
     struct pp_handlers seen;
 } rate;
@@ -33,6 +35,12 @@ static void note_ticks(void)
                                NS_PER_SECOND / tick_ns));
 }
 
+static void weigh_by(uint64_t period_ns)
+{
+    rate.weighed_ns = period_ns;
+    pp_drain_set_period(pp_timer_longest_ns(period_ns));
+}
+
 void pp_rate_start(bool first)
 {
     if (first) {
@@ -40,7 +48,8 @@ void pp_rate_start(bool first)
         pp_throttle_reset(&rate.throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
         note_ticks();
     }
-    pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns));
+    rate.applied_ns = rate.throttle.period_ns;
+    weigh_by(rate.applied_ns);
     pp_rate_wake_by_samples(false);
 }
 
@@ -62,18 +71,23 @@ static void note_change(uint64_t before_ns)
                                 hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_config.period_ns));
 }
 
-void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers)
+bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers)
 {
-    uint64_t before_ns = rate.throttle.period_ns, used_ns = cpu_ns > rate.seen_cpu_ns ? cpu_ns - rate.seen_cpu_ns : 0;
-    bool changed =
-        pp_throttle_add(&rate.throttle, used_ns, handlers.count - rate.seen.count, handlers.ns - rate.seen.ns);
+    uint64_t used_ns = cpu_ns > rate.seen_cpu_ns ? cpu_ns - rate.seen_cpu_ns : 0;
+    pp_throttle_add(&rate.throttle, used_ns, handlers.count - rate.seen.count, handlers.ns - rate.seen.ns);
     rate.seen_cpu_ns = cpu_ns;
     rate.seen = handlers;
-    /* samples in the rings may still be of the longer period */
-    pp_drain_set_period(pp_timer_longest_ns(rate.throttle.period_ns > before_ns ? rate.throttle.period_ns : before_ns));
-    if (!changed)
+    return rate.throttle.period_ns != rate.weighed_ns;
+}
+
+void pp_rate_change(void)
+{
+    uint64_t before_ns = rate.applied_ns, now_ns = rate.throttle.period_ns;
+    rate.applied_ns = now_ns;
+    weigh_by(now_ns > before_ns ? now_ns : before_ns);
+    if (now_ns == before_ns)
         return;
-    pp_timers_set_period_ns(rate.throttle.period_ns);
+    pp_timers_set_period_ns(now_ns);
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         pp_timer_follow(slot, false);
     note_change(before_ns);

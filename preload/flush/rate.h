@@ -12,7 +12,9 @@
 void pp_rate_start(bool first);
 /* Sets whether each sample wakes the flush thread. */
 void pp_rate_wake_by_samples(bool each);
-/* Adapts the rate to what the process and its handlers have used since the start. */
-void pp_rate_keep_cost_down(uint64_t cpu_ns, struct pp_handlers handlers);
+/* Decides on the rate by what the process and its handlers have used since the start. Returns whether pp_rate_change is
+ * to be called, once all samples are taken from the rings: they are weighed by the rate at which they were taken. */
+bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers);
+void pp_rate_change(void);
 
 #endif

@@ -191,7 +191,7 @@ print(library.count())' >found.txt
 @test "a library in which no sample fell is not read" {
     PYPROF_HZ=50 profiled strace -f -qq -e trace=openat -o trace.txt "$PYTHON" -c 'import time, zlib, ssl
 while time.process_time() < 0.5: zlib.crc32(bytes(1 << 20))'
-    opened() { grep -c "$1" trace.txt; }
+    opened() { grep "$1" trace.txt | grep -vc ENOENT; }
     # the interpreter itself has opened each of them once
     [ "$(opened 'libz.so')" -ge 2 ] || fail "libz, which was met, was not read: $(grep libz trace.txt)"
     [ "$(opened 'libssl.so')" -le 1 ] || fail "$(grep libssl trace.txt)"
