@@ -4,8 +4,9 @@
 
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena)
 {
-    memset(table, 0, sizeof *table);
     table->arena = arena;
+    table->buckets = NULL;
+    table->count = table->entry_capacity = table->bucket_capacity = 0;
 }
 
 /* Puts an id into the first empty bucket for its hash. */
@@ -20,9 +21,6 @@ static void put(uint32_t *buckets, uint32_t capacity, uint32_t hash, uint32_t id
 static bool grow(struct pp_intern *table)
 {
     uint32_t before = table->entry_capacity, more = before ? before : PP_INTERN_FIRST, capacity = 2 * (before + more);
-    unsigned chunk = 0;
-    while (table->chunks[chunk])
-        chunk++;
     struct pp_intern_entry *entries = pp_arena_alloc(table->arena, more * sizeof *entries);
     uint32_t *buckets = pp_arena_alloc(table->arena, capacity * sizeof *buckets);
     if (!entries || !buckets)
@@ -31,7 +29,7 @@ static bool grow(struct pp_intern *table)
     memset(buckets, 0, capacity * sizeof *buckets);
     for (uint32_t id = 1; id <= table->count; id++)
         put(buckets, capacity, pp_intern_entry(table, id)->hash, id);
-    table->chunks[chunk] = entries;
+    table->chunks[pp_intern_chunk(before)] = entries;
     table->buckets = buckets;
     table->entry_capacity = before + more;
     table->bucket_capacity = capacity;

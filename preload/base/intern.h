@@ -22,10 +22,17 @@ struct pp_intern_entry {
 
 struct pp_intern {
     struct pp_arena *arena;
-    struct pp_intern_entry *chunks[PP_INTERN_CHUNKS];
     uint32_t *buckets; /* ids, 0: empty */
     uint32_t count, entry_capacity, bucket_capacity;
+    struct pp_intern_entry *chunks[PP_INTERN_CHUNKS]; /* of entry_capacity entries; the others are not set */
 };
+
+/* Returns the number of the chunk that holds an entry. */
+static inline unsigned pp_intern_chunk(uint32_t index)
+{
+    uint32_t doublings = index / PP_INTERN_FIRST;
+    return doublings ? 32 - (unsigned)__builtin_clz(doublings) : 0;
+}
 
 /* An empty table that takes its memory from arena. */
 void pp_intern_init(struct pp_intern *table, struct pp_arena *arena);
@@ -41,8 +48,8 @@ static inline const void *pp_intern_key(const struct pp_intern_entry *entry)
 /* Returns the entry of an id. */
 static inline struct pp_intern_entry *pp_intern_entry(const struct pp_intern *table, uint32_t id)
 {
-    uint32_t index = id - 1, doublings = index / PP_INTERN_FIRST;
-    unsigned chunk = doublings ? 32 - (unsigned)__builtin_clz(doublings) : 0;
+    uint32_t index = id - 1;
+    unsigned chunk = pp_intern_chunk(index);
     return &table->chunks[chunk][chunk ? index - (PP_INTERN_FIRST << (chunk - 1)) : index];
 }
 

@@ -2,6 +2,8 @@
 #include "interval_data.h"
 #include "../log/label_sets.h"
 #include "traces.h"
+#include <stddef.h>
+#include <string.h>
 
 struct pp_interval pp_interval;
 
@@ -39,7 +41,7 @@ void pp_add_pseudo(uint64_t *sum, uint32_t thread, const char *text, uint64_t co
 
 void pp_samples_clear(void)
 {
-    pp_interval.samples = (struct pp_intern){0};
+    pp_intern_init(&pp_interval.samples, NULL);
     pp_arena_clear(&pp_interval.arena);
     pp_traces_clear();
     pp_interval.anything_new = false;
@@ -50,5 +52,5 @@ void pp_interval_reset(void)
     pp_arena_reset(&pp_interval.arena);
     pp_samples_clear();
     pp_tables_reset(&pp_interval.tables);
-    pp_interval = (struct pp_interval){.tables = pp_interval.tables, .arena = pp_interval.arena};
+    memset(&pp_interval, 0, offsetof(struct pp_interval, tables));
 }

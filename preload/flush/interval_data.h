@@ -20,6 +20,8 @@ struct pp_interval {
     /* account.c's; drain.c adds to it, write_interval.c takes back what could not be written */
     struct pp_account account;
 
+    /* pp_interval_reset clears all above, and has the rest forget what it holds. */
+
     /* The log's ids, and the samples that use them: {thread, node, labels, state} -> {count, cpu}. drain.c's and
      * stacks.c's, until write_interval.c has written them. */
     struct pp_tables tables;
