@@ -23,9 +23,8 @@
 
 #define INTERVAL_NS   1000000000u
 #define SAVE_LEAST_NS 125000000u
-/* Parts of its age after which a young process saves its profile. Pools end their workers, children of fork, by a
- * signal.
- */
+/* A young process saves its profile after each such part of its age. Pools end their workers by a signal: a child of
+ * fork has less to lose. */
 #define SAVE_SHARE        4
 #define SAVE_SHARE_FORKED 16
 #define SCAN_NS           50000000u /* between scans for threads that are not registered */

@@ -19,9 +19,7 @@ static uintptr_t list_of_threads(const struct pp_object_reader *reader, uintptr_
     return list;
 }
 
-/* Finds the entry of a slot's thread, at first in the list where one was found last: to find that takes a hundred
- * names.
- */
+/* Finds the entry of a slot's thread, at first in the list that was found last: to find it again takes 100 names. */
 static bool find_entry(const struct pp_object_reader *reader, const struct pp_slot *slot, struct pp_python_entry *entry)
 {
     static struct {

@@ -25,8 +25,8 @@ static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf
            pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
 }
 
-/* A file without a build-id is the loaded one if it is what is mapped. The inode's device is not compared: with
- * overlays and subvolumes, stat and the list of mappings have different ones. */
+/* Whether the file is what the process has mapped. The inode's device is not compared: with overlays and subvolumes, stat
+ * and the list of mappings have different ones. */
 static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
 {
     struct pp_elf_identity identity;
@@ -34,7 +34,7 @@ static bool is_mapped(const struct pp_module *module, const struct pp_elf_source
            begins_as_loaded(module, source);
 }
 
-/* Or if its .eh_frame_hdr, the list of all functions, is equal. */
+/* Whether the file's .eh_frame_hdr, the list of all functions, is equal to what is loaded. */
 static bool has_same_functions(const struct pp_module *module, const struct pp_elf_source *source)
 {
     const struct pp_loaded_object *object = &module->private->object;
@@ -51,6 +51,7 @@ static bool has_same_functions(const struct pp_module *module, const struct pp_e
     return true;
 }
 
+/* A file without a build-id may also be a copy of what is mapped. */
 static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source *source)
 {
     pp_module_identify(module);
