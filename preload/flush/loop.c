@@ -69,12 +69,13 @@ static bool has_directory(void)
     return directory >= 0;
 }
 
-/* Not within the first second of a process that may be about to give up root, if it were to make the directory, which
- * would be root's; nor where what is open for a write is the program's to meet. */
-static uint64_t first_save(uint64_t now)
+/* In its first second a process that may be about to give up root does not make the directory, which would be root's;
+ * nor does it write where what is open for that is the program's to meet. */
+static bool may_save(uint64_t now)
 {
+    bool early = now < pp_process.start.monotonic_ns + INTERVAL_NS;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return pp_fd_table_here() && (is_forked() || !root || has_directory()) ? next_save(now) : now + INTERVAL_NS;
+    return !early || (pp_fd_table_here() && (is_forked() || !root || has_directory()));
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
@@ -132,7 +133,7 @@ void *pp_flush_loop(void *argument)
         pp_fd_table_begin();
     pp_events_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = first_save(now);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = next_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
     uint64_t young = UINT64_MAX;
     unsigned idle = 0;
@@ -164,7 +165,7 @@ void *pp_flush_loop(void *argument)
                 next = scan = save = now + INTERVAL_NS;
             idle = 0;
         }
-        /* names are read from files: see first_save */
+        /* names are read from files: see may_save */
         bool early = !pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS;
         if (early)
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
@@ -198,7 +199,8 @@ void *pp_flush_loop(void *argument)
             idle = count_idle(idle, again);
             next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {
-            pp_interval_save();
+            if (may_save(now))
+                pp_interval_save();
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
@@ -207,7 +209,7 @@ void *pp_flush_loop(void *argument)
             again = pp_threads_scan(own_tid);
         }
         if (now >= save)
-            save = pp_interval_is_busy() ? next_save(now) : next;
+            save = pp_interval_is_busy() || !may_save(now) ? next_save(now) : next;
         if (now >= scan || again)
             scan = again && pp_interval_is_busy() ? now + SCAN_NS : next;
     }

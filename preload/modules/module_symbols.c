@@ -25,8 +25,8 @@ static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf
            pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
 }
 
-/* Whether the file is what the process has mapped. The inode's device is not compared: with overlays and subvolumes, stat
- * and the list of mappings have different ones. */
+/* Whether the file is what the process has mapped. The inode's device is not compared: with overlays and subvolumes,
+ * stat and the list of mappings have different ones. */
 static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
 {
     struct pp_elf_identity identity;

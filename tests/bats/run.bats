@@ -468,3 +468,29 @@ END
         ! grep -qE "$what" out.txt err.txt || fail "$verb: $(cat err.txt)"
     done
 }
+
+# A process of root's does not make the directory in its first second: it may be about to give up root.
+@test "what is killed before its first write: pyprof run says so, and that it does not happen once there is a directory" {
+    cat >killed.py <<'END'
+import os, sys, time
+
+def burn(until):
+    while time.process_time() < until:
+        sum(range(1000))
+
+burn(0.3)
+if len(sys.argv) > 1:
+    os.mkdir("pyprof.out")
+    burn(0.7)
+os.system("kill -KILL $PPID")
+END
+    "$PYPROF" run -- "$PYTHON" killed.py 2>err.txt || true
+    if [ "$(id -u)" = 0 ]; then
+        lines_of err.txt 2 '^pyprof: nothing was profiled: .* was killed before its first write, .*a second, as root, while there is no directory'
+        [ ! -e pyprof.out ] || fail "there is a directory"
+    fi
+    rm -rf pyprof.out
+    "$PYPROF" run -- "$PYTHON" killed.py makes-it 2>err.txt || true
+    between 300 "$("$PYPROF" info --json pyprof.out | "$PYTHON" -c 'import json, sys
+print(sum(p["cpu_ns"] for p in json.load(sys.stdin)["processes"]) // 10**6)')" 800 "ms: $(cat err.txt)"
+}

@@ -60,7 +60,9 @@ static void print_bill(const struct pt_report *report)
         pt_print_paragraph(
             0, 2,
             "The kernel billed the whole run at least %.3f s: these %.3f s, and at least %.3f s (%.1f %%) besides; "
-            "starts before Python, ends of processes and programs without Python are in no profile",
+            "starts before Python, ends of processes, programs without Python and what killed processes had not "
+            "written "
+            "yet are in no profile",
             pt_seconds(billed_ns), pt_seconds(cpu_ns), pt_seconds(billed_ns - cpu_ns),
             pt_percent(billed_ns - cpu_ns, billed_ns));
 }

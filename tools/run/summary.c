@@ -19,6 +19,8 @@
 /* From here on it is said that the kernel has billed more than is recorded. */
 #define MORE_NS    UINT64_C(10000000)
 #define MORE_SHARE 200
+/* From here on Python used enough CPU time for a sample, if it was Python. */
+#define KILLED_NS UINT64_C(20000000)
 
 /* Files that were written since the run began. */
 struct recent {
@@ -129,15 +131,26 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     pt_buffer_free(&ends);
 }
 
-static void say_nothing(const char *directory, const char *place, const char *reason, const char *command)
+/* Says why there may be no profile. */
+static void append_reasons(struct pt_buffer *text, uint64_t billed_ns, const char *directory, const char *command)
+{
+    if (billed_ns < KILLED_NS)
+        pt_buffer_text(text, "no Python in it used the CPU time of a sample, 10 ms");
+    else
+        pt_buffer_format(text,
+                         "what used the %.2f s of CPU time has no Python, or was killed before its first write, an "
+                         "eighth of a second after its start (a second, as root, while there is no directory %s)",
+                         (double)billed_ns / 1e9, directory);
+    pt_buffer_format(text, "; 'pyprof doctor -- %s' checks for other reasons", command);
+}
+
+static void say_nothing(uint64_t billed_ns, const char *directory, const char *place, const char *reason,
+                        const char *command)
 {
     struct pt_buffer text = {0};
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
     if (!reason)
-        pt_buffer_format(&text,
-                         "no Python in it used the CPU time of a sample, 10 ms; 'pyprof doctor -- %s' checks for other "
-                         "reasons",
-                         command);
+        append_reasons(&text, billed_ns, directory, command);
     if (pt_each_log(directory, NULL, NULL) > 0) {
         pt_buffer_text(&text, "; an earlier run is shown by: ");
         append_report(&text, place);
@@ -154,7 +167,7 @@ void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const cha
     if (profile)
         say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
     else
-        say_nothing(directory, named, reason, command);
+        say_nothing(billed_ns, directory, named, reason, command);
     pt_profile_free(profile);
     free(elsewhere);
 }
