@@ -9,10 +9,15 @@
 
 struct mapping {
     uintptr_t range[2];
-    uint64_t inode;
+    uint64_t device[2], inode; /* device: its major and minor number */
     char *path;
     size_t size; /* of path; 0: nothing but the range is wanted */
 };
+
+static unsigned hex_digit(char c)
+{
+    return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+}
 
 /* Fields of a line after its range. */
 enum { PERMISSIONS, OFFSET, DEVICE, INODE, PATH };
@@ -23,12 +28,12 @@ static bool search(uintptr_t address, struct mapping *mapping)
 {
     char buffer[CHUNK];
     enum { IN_START, IN_END, IN_REST } where = IN_START;
-    unsigned field = PERMISSIONS;
+    unsigned field = PERMISSIONS, part = 0;
     size_t length = 0, chunk = FIRST_CHUNK;
     bool found = false, done = false;
     long n;
     uintptr_t *range = mapping->range;
-    range[0] = range[1] = mapping->inode = 0;
+    range[0] = range[1] = mapping->device[0] = mapping->device[1] = mapping->inode = 0;
     int fd = pp_sys_open("/proc/self/maps", O_RDONLY | O_CLOEXEC, 0);
     if (fd < 0)
         return false;
@@ -43,6 +48,10 @@ static bool search(uintptr_t address, struct mapping *mapping)
             } else if (where == IN_REST) {
                 if (c == ' ' && field < PATH)
                     field++;
+                else if (found && field == DEVICE && c == ':')
+                    part = 1;
+                else if (found && field == DEVICE)
+                    mapping->device[part] = mapping->device[part] << 4 | hex_digit(c);
                 else if (found && field == INODE)
                     mapping->inode = mapping->inode * 10 + (unsigned)(c - '0');
                 else if (found && field == PATH && (length || c == '/') && length + 1 < mapping->size)
@@ -55,7 +64,7 @@ static bool search(uintptr_t address, struct mapping *mapping)
                 found = address >= range[0] && address < range[1];
                 done = found && !mapping->size;
             } else {
-                range[where] = range[where] << 4 | (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10);
+                range[where] = range[where] << 4 | hex_digit(c);
             }
         }
     pp_sys_close(fd);
@@ -80,10 +89,12 @@ void pp_mapped_path(uintptr_t address, char *path, size_t size)
     search(address, &mapping);
 }
 
-uint64_t pp_mapped_inode(uintptr_t address)
+uint64_t pp_mapped_inode(uintptr_t address, uint64_t *device)
 {
     char none[1];
     struct mapping mapping = {.path = none, .size = sizeof none};
     search(address, &mapping);
+    uint64_t minor = mapping.device[1];
+    *device = (minor & 0xff) | mapping.device[0] << 8 | (minor & ~(uint64_t)0xff) << 12; /* as stat has it */
     return mapping.inode;
 }

@@ -13,7 +13,8 @@ bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end);
 /* Path of the file that is mapped at the address, cut to `size` with its NUL; "" when there is none. */
 void pp_mapped_path(uintptr_t address, char *path, size_t size);
 
-/* Number of the inode of the file that is mapped at the address; 0 when there is none. */
-uint64_t pp_mapped_inode(uintptr_t address);
+/* Inode and device, as stat has them, of the file that is mapped at the address; 0 when there is none. On overlays and
+ * subvolumes stat has another device. */
+uint64_t pp_mapped_inode(uintptr_t address, uint64_t *device);
 
 #endif

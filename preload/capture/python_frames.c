@@ -252,7 +252,9 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
             return false;
         /* an eval call links its shim before filling it (seen in a build of 3.13) */
         const uint8_t *in_place = (const uint8_t *)address;
-        uint8_t owner = address < reader->entered_end ? OWNER_SHIM : in_place[layout->frame.owner];
+        bool is_new = address < reader->entered_end;
+        uint8_t owner = is_new ? OWNER_SHIM : in_place[layout->frame.owner];
+        reader->links_proven &= !is_new;
         return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
     }
     /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */

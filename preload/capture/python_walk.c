@@ -226,6 +226,8 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
             skipped = true;
             continue;
         }
+        if (innermost && second)
+            reader->links_proven = false; /* it is not by its own link that the walk goes on */
         stack->collecting |= address == walk->state->collecting_frame;
         bool ends_run = frame.is_shim || frame.is_entry;
         uintptr_t marker = address;

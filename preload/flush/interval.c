@@ -113,6 +113,7 @@ static void append(enum pp_end_reason end)
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
+    pp_modules_close_files(NULL); /* a limit of descriptors may leave none for the profile */
     if (worth_writing(own_ns, end)) {
         pp_write_interval(own_ns, now_monotonic_ns, end);
         pp_interval.said_exec = end == PP_END_EXEC;

@@ -112,7 +112,6 @@ static unsigned count_idle(unsigned idle, bool scans_again)
 static void finish(int own_tid)
 {
     pp_interval_flush(own_tid, PP_END_EXIT);
-    pp_modules_close_files(NULL);
     bool leaves = pp_flush_change(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
     if (!leaves)
         atomic_store(&pp_flush.life, PP_FLUSH_DONE);
@@ -143,7 +142,7 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
-        pp_modules_recheck_files();
+        pp_modules_close_files(NULL);
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);
@@ -153,7 +152,6 @@ void *pp_flush_loop(void *argument)
         if (pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED)) {
             pp_events_forget();
             pp_wake_all(&pp_flush.life);
-            pp_modules_close_files(NULL);
             pp_interval_stop();
             return NULL;
         }

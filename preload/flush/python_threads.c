@@ -8,6 +8,7 @@
 #include <string.h>
 
 #define THREADS_MAX 65536
+#define FIND_EACH   8 /* names read, after which the list is searched again: there may be another one */
 
 /* Returns threading._active, a dict by ident; 0 if it is not found. */
 static uintptr_t list_of_threads(const struct pp_object_reader *reader, uintptr_t state)
@@ -24,10 +25,12 @@ static bool find_entry(const struct pp_object_reader *reader, const struct pp_sl
 {
     static struct {
         uintptr_t state, list;
+        unsigned uses;
     } last;
     uintptr_t state = atomic_load(&slot->thread.interpreter_state);
     struct pp_wanted wanted = {.hash = slot->thread.thread_pointer};
-    if (state == last.state && pp_python_dict_find(reader, last.list, &wanted, THREADS_MAX, entry))
+    if (state == last.state && ++last.uses % FIND_EACH &&
+        pp_python_dict_find(reader, last.list, &wanted, THREADS_MAX, entry))
         return true;
     uintptr_t list = list_of_threads(reader, state);
     if (!list || !pp_python_dict_find(reader, list, &wanted, THREADS_MAX, entry))

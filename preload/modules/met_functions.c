@@ -152,10 +152,7 @@ bool pp_modules_publish(void)
 
 void pp_modules_rest(void)
 {
-    if (++rests < rest_after)
-        return;
-    pp_modules_close_files(NULL);
-    if (rests > rest_after)
+    if (++rests != rest_after)
         return;
     pp_modules_each(pp_module_drop_index, NULL);
     pp_arena_trim();

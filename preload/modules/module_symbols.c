@@ -17,21 +17,12 @@
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
 
-/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
-static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
-{
-    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
-    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
-           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
-}
-
-/* Whether the file is what the process has mapped. The inode's device is not compared: with overlays and subvolumes,
- * stat and the list of mappings have different ones. */
+/* Whether the file is what the process has mapped. */
 static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
 {
     struct pp_elf_identity identity;
-    return pp_elf_source_identity(source, &identity) && pp_mapped_inode(module->start) == identity.inode &&
-           begins_as_loaded(module, source);
+    uint64_t device, inode = pp_mapped_inode(module->start, &device);
+    return inode && pp_elf_source_identity(source, &identity) && inode == identity.inode && device == identity.device;
 }
 
 /* Whether the file's .eh_frame_hdr, the list of all functions, is equal to what is loaded. */
@@ -51,7 +42,7 @@ static bool has_same_functions(const struct pp_module *module, const struct pp_e
     return true;
 }
 
-/* A file without a build-id may also be a copy of what is mapped. */
+/* A file without a build-id is what is mapped, or equal to it: on overlays the same file may have two numbers. */
 static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source *source)
 {
     pp_module_identify(module);
@@ -71,7 +62,7 @@ typedef bool file_reader(struct pp_module *module, const struct pp_elf_source *s
 static struct open_file {
     const struct pp_module *module; /* NULL: none */
     int fd;
-    bool identified; /* since the thread slept last */
+    bool identified;
     struct pp_elf_identity identity;
 } open_files[OPEN_FILES];
 static unsigned next_file;
@@ -103,13 +94,7 @@ void pp_modules_forget_files(void)
     memset(open_files, 0, sizeof open_files);
 }
 
-void pp_modules_recheck_files(void)
-{
-    for (unsigned i = 0; i < OPEN_FILES; i++)
-        open_files[i].identified = false;
-}
-
-/* Finds the identity of a module's file, which may be changed in place while it is open. */
+/* Finds the identity of a module's file: of one that is open, once. */
 static bool identify(const struct pp_module *module, const struct pp_elf_source *source,
                      struct pp_elf_identity *identity)
 {
@@ -240,6 +225,14 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
     if (name)
         *start = module->bias + value;
     return name;
+}
+
+/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
+static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
+    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
+           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
 }
 
 /* Stores the file's descriptor if it has the .eh_frame that is loaded. */

@@ -174,6 +174,7 @@ void pp_modules_after_fork(void)
     const struct pp_module_list *modules = atomic_load(&list);
     known = (struct pp_known_objects){0};
     pp_modules_forget_files();
+    pp_fde_after_fork();
     for (size_t i = 0; modules && i < modules->count; i++)
         forget_unfinished(modules->modules[i]->private);
     pp_modules_forget_draft();

@@ -60,13 +60,11 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
  * until the next call for the module. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
-/* Closes the files that are kept open, of all modules (NULL) or of one: before the thread ends. */
+/* Closes what pp_module_symbol keeps open, of all modules (NULL) or of one: before the thread sleeps or ends. */
 void pp_modules_close_files(const struct pp_module *module);
-/* Has files that are kept open checked for changes before they are read again: before the thread sleeps. */
-void pp_modules_recheck_files(void);
 
-/* Gives back memory and closes files that only the meeting of functions takes, once none was met between some calls:
- * two at first. */
+/* Gives back memory that only the meeting of functions takes, once none was met between some of these calls: two at
+ * first. */
 void pp_modules_rest(void);
 
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for

@@ -113,15 +113,24 @@ static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source
     return true;
 }
 
-/* Returns a piece of a table; valid until the next call. Pieces are kept: what would be a system call for each
- * step of a search is a dozen for all functions of a program's first samples. NULL: it cannot be read. */
+/* Pieces of tables that were read: what would be a system call for each step of a search is a dozen for all functions
+ * of a program's first samples. */
+static struct {
+    uint64_t module; /* 0: none */
+    uintptr_t start;
+} pieces[PIECES];
+
+void pp_fde_after_fork(void)
+{
+    for (unsigned i = 0; i < PIECES; i++)
+        if (pieces[i].module) /* a page that is written to is copied */
+            pieces[i].module = 0;
+}
+
+/* Returns a piece of a table; valid until the next call. NULL: it cannot be read. */
 static const uint8_t *table_piece(const struct pp_fde_reader *reader, const struct pp_unwind_source *source,
                                   uintptr_t start, size_t size)
 {
-    static struct {
-        uint64_t module;
-        uintptr_t start;
-    } pieces[PIECES];
     static uint8_t bytes[PIECES][PIECE_SIZE];
     size_t slot = (start - reader->hdr.table) / PIECE_SIZE % PIECES;
     if (pieces[slot].module != source->index->module || pieces[slot].start != start) {

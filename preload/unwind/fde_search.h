@@ -76,6 +76,8 @@ struct pp_found_fde {
 /* Finds the last function that does not start after the address. False: unreadable, or no memory. */
 bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
                    struct pp_found_fde *found);
+/* Runs in the child of fork, which may have half of what was being read. */
+void pp_fde_after_fork(void);
 /* Reads the copy of an FDE, and its CIE. */
 bool pp_fde_read(struct pp_fde_reader *reader, const struct pp_unwind_source *source, const struct pp_memory_copy *copy,
                  struct pp_fde *fde, const struct pp_cie_state **cie);

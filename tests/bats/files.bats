@@ -479,6 +479,22 @@ END
     fail "$saves saves in its second second"
 }
 
+# Files of libraries are open while names are read, and closed before the profile is.
+@test "with three or four descriptors, which the program uses itself, the whole profile is written" {
+    for limit in 3 4; do
+        rm -rf pyprof.out
+        profiled "$PYTHON" -c "
+import resource, time
+resource.setrlimit(resource.RLIMIT_NOFILE, ($limit, $limit))
+while time.process_time() < 1.3:
+    sum(range(1000))"
+        info >info.json
+        reader accounting info.json
+        between 0 "$(reader field info.json lost_ns)" 0 "ns lost with $limit"
+        between 1250000000 "$(reader field info.json sampled_ns)" 1400000000 "ns sampled with $limit"
+    done
+}
+
 # A pool ends its workers by SIGTERM, at once when the last result has come.
 @test "a child of fork that is killed after a second and a half has lost less than a fifth of a second" {
     cat >worker.py <<'END'
