@@ -16,7 +16,7 @@ struct pp_intern_entry {
     uint64_t value[2]; /* the user's */
 };
 
-/* Entries stay where they are: a table that moved to a larger place would leave as much memory behind. */
+/* Entries stay where they are: a table that moved to a larger place would leave as much memory unused. */
 #define PP_INTERN_FIRST  64u /* entries of the first chunk, and of the second; each further one has twice as many */
 #define PP_INTERN_CHUNKS 27  /* for all ids */
 

@@ -474,14 +474,14 @@ END
     cat >killed.py <<'END'
 import os, sys, time
 
-def burn(until):
+def use_cpu(until):
     while time.process_time() < until:
         sum(range(1000))
 
-burn(0.3)
+use_cpu(0.3)
 if len(sys.argv) > 1:
     os.mkdir("pyprof.out")
-    burn(0.7)
+    use_cpu(0.7)
 os.system("kill -KILL $PPID")
 END
     "$PYPROF" run -- "$PYTHON" killed.py 2>err.txt || true
