@@ -24,6 +24,7 @@ void pp_arena_trim(void);
 void pp_arena_after_fork(void);
 /* Bytes currently mapped by these functions, and their peak. Only touched pages cost memory. Any thread. */
 size_t pp_mapped_bytes(size_t *most);
+
 /* Items in one growing mapping, which may move. All zero: empty. */
 struct pp_vector {
     void *items;

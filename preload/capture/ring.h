@@ -26,9 +26,9 @@
 
 struct pp_ring {
     /* constant once there is a record */
-    uint8_t *buffer; /* page-aligned */
-    uint32_t size;   /* of the buffer, a power of two */
-    bool keeps_pages;
+    uint8_t *buffer;  /* page-aligned */
+    uint32_t size;    /* of the buffer, a power of two */
+    bool keeps_pages; /* of large records that were read */
     /* stored by the writer */
     _Alignas(64) _Atomic uint64_t head;
     _Atomic uint64_t start;
@@ -119,8 +119,8 @@ static inline const struct pp_record *pp_ring_peek(struct pp_ring *ring)
 }
 
 /* Reader: gives the space of the record from pp_ring_peek back to the writer, and the whole pages of a large record to
- * the kernel, except of the main thread: it has a large record in most of its first samples, and each page that is
- * missing takes its handler 1 to 3 us. */
+ * the kernel, for such records are rare. Not those of the main thread: most of its first samples are large, and each
+ * page that is missing takes its handler 1 to 3 us. */
 static inline void pp_ring_release(struct pp_ring *ring, const struct pp_record *record)
 {
     uint64_t end = pp_ring_first(ring) + record->size;

@@ -63,8 +63,8 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
 /* Closes what pp_module_symbol keeps open, of all modules (NULL) or of one: before the thread sleeps or ends. */
 void pp_modules_close_files(const struct pp_module *module);
 
-/* Gives back memory that only the meeting of functions takes, once none was met between some of these calls: two at
- * first. */
+/* Gives back memory that only the meeting of functions takes, once some calls in a row have found none met: two
+ * at first. */
 void pp_modules_rest(void);
 
 /* Returns the address of the module's __jit_debug_descriptor (gdb_jit.h), exported or not; 0: none. The first call for
