@@ -310,10 +310,12 @@ static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns
     int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns - (int64_t)exit_before;
     account->difference_ns = residue - take_own_exits(account, residue);
     book_exits(account, (int64_t)(account->exited_threads * THREAD_EXIT_MAX_NS) - (int64_t)exit_before);
-    int64_t before_ns = difference_before > 0 ? difference_before : 0;
-    uint64_t missing_ns = account->difference_ns > before_ns ? (uint64_t)(account->difference_ns - before_ns) : 0;
-    uint64_t others_ns = pp_threads_unregistered_ns();
-    uint64_t given_ns = give_last_parts(missing_ns > others_ns ? missing_ns - others_ns : 0);
+    /* threads that have begun since the last scan are in the process's clock, too */
+    int64_t unregistered_ns = (int64_t)pp_threads_unregistered_ns();
+    int64_t before_ns = difference_before - account->unregistered_ns;
+    int64_t missing_ns = account->difference_ns - unregistered_ns - (before_ns > 0 ? before_ns : 0);
+    account->unregistered_ns = unregistered_ns;
+    uint64_t given_ns = give_last_parts(missing_ns > 0 ? (uint64_t)missing_ns : 0);
     account->pending_ns += given_ns;
     account->difference_ns -= (int64_t)given_ns;
     /* What the process's clock had before the clocks of all live threads were read can only be of threads that are

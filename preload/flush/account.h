@@ -31,6 +31,7 @@ struct pp_account {
     /* as of the last pp_account_close */
     uint64_t cpu_ns, pending_ns, threads;
     int64_t difference_ns;
+    int64_t unregistered_ns; /* part of difference_ns: of threads without a slot */
 };
 
 /* A sample weighs all that its thread has used since the sample before, unless it comes too late for that.

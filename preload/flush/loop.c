@@ -190,6 +190,8 @@ void *pp_flush_loop(void *argument)
             /* on a full machine the caller has not ended yet: another flush now would say that it goes on */
             next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
+        if (now >= save && now + SAVE_LEAST_NS > next && may_save(now))
+            next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();
             again = pp_interval_flush(own_tid, PP_END_NOT);

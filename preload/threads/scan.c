@@ -194,14 +194,19 @@ static bool note_suspect(struct scan *scan, int tid)
     return seen;
 }
 
+/* Whether the tid is that of a thread that note_known() has not noted: not ours, nor the zombie of the main thread. */
+static bool is_unknown(int tid, int own_tid)
+{
+    return tid && tid != own_tid && !*known_place(tid) &&
+           !(atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid());
+}
+
 static void inspect(const char *name, void *argument)
 {
     struct scan *scan = argument;
     int tid = tid_of(name);
-    if (!tid || tid == scan->own_tid || *known_place(tid) ||
-        (atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid()))
-        return;
-    if (!note_suspect(scan, tid) || pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
+    if (!is_unknown(tid, scan->own_tid) || !note_suspect(scan, tid) ||
+        pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
     adopt(tid, 0);
     unregistered = true;
@@ -252,13 +257,27 @@ bool pp_threads_are_known(void)
     return !unregistered && pp_kernel_thread_count() == count_all();
 }
 
+struct unregistered {
+    int own_tid;
+    uint64_t sum_ns;
+};
+
+static void add_unregistered(const char *name, void *argument)
+{
+    struct unregistered *found = argument;
+    int tid = tid_of(name);
+    if (is_unknown(tid, found->own_tid) && !has_slot(tid, true))
+        found->sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(tid));
+}
+
 uint64_t pp_threads_unregistered_ns(void)
 {
-    uint64_t sum_ns = 0;
-    for (unsigned i = 0; i < suspect_count; i++)
-        if (!has_slot(suspects[i].tid, true))
-            sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(suspects[i].tid));
-    return suspect_count < MAX_SUSPECTS ? sum_ns : UINT64_MAX;
+    struct unregistered found = {.own_tid = pp_sys_gettid()};
+    if (!unregistered && !suspect_count)
+        return 0;
+    note_known();
+    each_task(add_unregistered, &found);
+    return found.sum_ns;
 }
 
 void pp_thread_scan_after_fork(void)

@@ -22,8 +22,7 @@ bool pp_thread_lingers(const struct pp_slot *slot);
  * is known to have been made past us. Flush thread only. */
 bool pp_threads_are_known(void);
 
-/* Returns the CPU time of the threads that the last scan found and that have no slot yet; UINT64_MAX if there were too
- * many to note. Flush thread only. */
+/* Returns the CPU time of the threads that have no slot, in a process that makes threads past us. Flush thread only. */
 uint64_t pp_threads_unregistered_ns(void);
 
 /* Registers the threads that exist already, except the caller; their CPU time counts from now. Call once, after the
