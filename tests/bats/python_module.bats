@@ -195,7 +195,7 @@ END
 label_near() {
     "$PYPROF" report --json --by "label:$1" >by.json
     cpu_near "$("${READ%% *}" -c 'import json, sys
-print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 15 "$1 $2"
+print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 30 "$1 $2"
 }
 
 labels_in_profile() {
@@ -212,8 +212,8 @@ def spin(seconds):
 
 async def part(name):
     with labels(part=name):
-        for _ in range(40):
-            spin(0.01)
+        for i in range(200):
+            spin(0.001 + i * 37 % 101 * 6e-5)  # in step with nothing
             await asyncio.sleep(0)
 
 
@@ -221,19 +221,21 @@ async def parts():
     await asyncio.gather(part("a"), part("b"))
 
 
-spin(1.1)  # until the library has found the module
+for _ in range(4):  # until the library has found the module
+    spin(0.2)
+    time.sleep(0.4)
 with labels(tenant=7):
-    spin(0.4)
+    spin(0.8)
     with labels(tenant="8=\u00e9;%", part="c"):
-        spin(0.4)
+        spin(0.8)
 asyncio.run(parts())
 END
     "$PYPROF" run -- "$PYTHON" labelled.py 2>run.err || fail "$(cat run.err)"
-    label_near tenant 7 400000000
-    label_near tenant '8=é;%' 400000000
-    label_near part a 400000000
-    label_near part b 400000000
-    label_near part c 400000000
+    label_near tenant 7 800000000
+    label_near tenant '8=é;%' 800000000
+    label_near part a 800000000
+    label_near part b 800000000
+    label_near part c 800000000
 }
 
 @test "report --by label: has what ran with labels, of nested scopes and of tasks" {
