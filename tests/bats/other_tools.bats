@@ -27,8 +27,9 @@ sanitizer() {
     realpath "$(gcc -print-file-name="lib$1.so")"
 }
 
+# burns [SECONDS]
 burns() {
-    echo "$PYTHON $BATS_FILE_TMPDIR/two.py 0.2"
+    echo "$PYTHON $BATS_FILE_TMPDIR/two.py ${1:-0.2}"
 }
 
 @test "preloaded beside tcmalloc, jemalloc, much thread-local storage: in front of us and behind" {
@@ -75,11 +76,11 @@ END
 
 under_valgrind() {
     BESIDE="valgrind"
-    # Python's own allocator reads where nothing is.
+    # Python's own allocator reads where nothing is. Signals are few there.
     # shellcheck disable=SC2046
-    PYTHONMALLOC=malloc quiet_host valgrind -q --error-exitcode=9 $(burns)
+    PYTHONMALLOC=malloc quiet_host valgrind -q --error-exitcode=9 $(burns 1)
     # shellcheck disable=SC2046
-    quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(burns)
+    quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(burns 1)
     collapsed >stacks.txt
     reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
 }
