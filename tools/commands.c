@@ -190,8 +190,8 @@ const struct pt_command pt_commands[] = {
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
      OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nWithout B the latest run there is compared with A; without both, with the run before it.\nWhere A is that "
-     "directory, or there is none, the two latest runs of A are compared.\n"
+     ".\nWithout A and B the two latest runs there are compared; without B those of A, where A is a directory that has "
+     "two, else A and the latest run there.\n"
      "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.\n\n"
      "Marked with * is what changed by more than chance: what two profiles of the same program would show in one of 20 "
      "comparisons at most, in any function, so few are the samples. Only these rows are listed, unless --top is given. "

@@ -73,7 +73,7 @@ gate() {
     ! grep -q slower err.txt || fail "$(cat err.txt)"
 }
 
-@test "diff DIR: its two latest runs, where there is no other directory to compare it with" {
+@test "diff DIR: its two latest runs; where it has one, that and the latest run here" {
     for name in first second; do
         echo "def $name(): return sum(range(9000000))
 for _ in range(3): $name()" >app.py
@@ -85,10 +85,16 @@ for _ in range(3): $name()" >app.py
     "$PYPROF" diff runs >diff.txt
     grep -qE ' \+[0-9.]+\*.* second ' diff.txt && grep -qE ' -[0-9.]+\*.* first ' diff.txt || fail "$(cat diff.txt)"
     PYPROF_OUT=runs "$PYPROF" diff ./runs/ | grep -qE ' \+[0-9.]+\*.* second ' || fail "the directory that is the default, too"
-    # where there is another one, its latest run is compared with A
-    cp -r runs pyprof.out
-    "$PYPROF" diff runs | grep -qE ' \+[0-9.]+\*.* second ' && fail "a run and itself differ"
-    true
+    # Where there is another directory, too, with a word on it.
+    profiled "$PYTHON" -c 'def third(): return sum(range(9000000))
+for _ in range(3): third()'
+    "$PYPROF" diff runs 2>err.txt | cmp - diff.txt
+    [ "$(cat err.txt)" = "pyprof: these are the two latest runs in runs; its latest run and the latest here: pyprof diff runs pyprof.out" ] ||
+        fail "$(cat err.txt)"
+    "$PYPROF" diff runs pyprof.out 2>/dev/null | grep -qE ' \+[0-9.]+\*.* third ' || fail "the latest of each"
+    mkdir one
+    cp "$(find runs -name '*.pyprof' -print -quit)" one
+    "$PYPROF" diff one | grep -qE ' \+[0-9.]+\*.* third ' || fail "the only run, and the latest here"
 }
 
 @test "diff --fail-above: 1 for what got slower, by its name; 2 where nothing can be compared, so that nothing seems slower" {

@@ -74,6 +74,12 @@ END
     "$PYPROF" report >newer.txt
     ! grep -qF 'hashlib.sha256(BLOCK)' newer.txt || fail "text of a newer file: $(cat newer.txt)"
     grep -A1 '^Lines of digest (app.py)' newer.txt | grep -q newer || fail "it does not say why: $(cat newer.txt)"
+    # Two expressions of a line have their parts of its time.
+    sed 's/        é = .*/        hashlib.sha256(BLOCK), hashlib.sha1(BLOCK)/' app.py >two.py
+    touch -d '1 hour ago' two.py
+    PYPROF_OUT=two.out profiled "$PYTHON" two.py
+    "$PYPROF" report two.out >two.txt
+    ! has_columns || [ "$(grep -cE '^ +[0-9.]+ s +[0-9.]+ %   of it +\^+$' two.txt)" -eq 2 ] || fail "$(cat two.txt)"
     # As many rows by line as there are lines.
     collapsed --lines >lines.txt
     [ "$(grep -cE 'digest \(app.py:8\) [0-9]+$' lines.txt)" -le 1 ] || fail "one line, several rows: $(cat lines.txt)"

@@ -135,19 +135,20 @@ static bool can_be_written(const struct job *job)
     return false;
 }
 
-/* Returns whether it is a directory and there is no other one that its latest run could be compared with. */
-static bool is_only_directory(char *path)
+/* Returns the default directory, if it is there and not the given one; free() it. */
+static char *other_directory(const struct stat *given)
 {
     char *directory = pt_default_directory();
-    struct stat given, here;
-    bool only = stat(path, &given) == 0 && S_ISDIR(given.st_mode) &&
-                (stat(directory, &here) != 0 || (here.st_dev == given.st_dev && here.st_ino == given.st_ino));
+    struct stat here;
+    if (stat(directory, &here) == 0 && (here.st_dev != given->st_dev || here.st_ino != given->st_ino))
+        return directory;
     free(directory);
-    return only;
+    return NULL;
 }
 
-/* Returns the run at a place in the list of a directory (NULL: the default one), newest first; NULL after a message. */
-static char *run_at(const struct pt_cli *cli, char *const *directory, uint32_t place)
+/* Sets the two latest runs in a directory (NULL: the default one), the older one first, and returns how many it has: 0
+ * after a message. The names that it has no run for are NULL. */
+static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, char *names[2])
 {
     const struct pt_load_request any = {.keep = PT_KEEP_SUMS,
                                         .typed = cli->request.typed,
@@ -156,14 +157,76 @@ static char *run_at(const struct pt_cli *cli, char *const *directory, uint32_t p
                                         .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
     uint32_t count = 0;
-    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
-    char *run = place < count ? pt_strdup(pt_string(profile, runs[place].run)) : NULL;
-    if (profile && !run)
-        pt_error("there is only one run %s%s: give two profiles, 'pyprof diff A B'", directory ? "in " : "here",
-                 directory ? *directory : "");
+    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL; /* newest first */
+    for (uint32_t i = 0; i < 2; i++)
+        names[1 - i] = i < count ? pt_strdup(pt_string(profile, runs[i].run)) : NULL;
     free(runs);
     pt_profile_free(profile);
-    return run;
+    return count;
+}
+
+/* What was given as A and B, as pt_load takes it. */
+struct sides_named {
+    char *names[2];         /* paths, or runs */
+    char *const *directory; /* of both runs; NULL: the default one, or the names are paths */
+};
+
+/* Sets A to what was given, and B to the latest run in the default directory. False after a message. */
+static bool name_latest_here(const struct pt_cli *cli, struct sides_named *named)
+{
+    if (!latest_runs(cli, NULL, named->names))
+        return false;
+    free(named->names[0]);
+    named->names[0] = pt_strdup(cli->arguments[0]);
+    return true;
+}
+
+static void say_other_comparison(const char *given, const char *other)
+{
+    struct pt_buffer command = {0};
+    pt_append_argument(&command, given);
+    pt_buffer_text(&command, " ");
+    pt_append_argument(&command, other);
+    pt_message("these are the two latest runs in %s; its latest run and the latest here: pyprof diff %s", given,
+               command.data);
+    pt_buffer_free(&command);
+}
+
+/* Names the two latest runs in a directory (NULL: the default one), or what was given and the latest run in the default
+ * directory. False after a message. */
+static bool name_runs(const struct pt_cli *cli, char *const *directory, const char *other, struct sides_named *named)
+{
+    uint32_t count = latest_runs(cli, directory, named->names);
+    if (count == 1 && other) {
+        free(named->names[1]);
+        return name_latest_here(cli, named);
+    }
+    named->directory = directory;
+    if (count == 1)
+        pt_error("there is only one run %s%s: give two profiles, 'pyprof diff A B'", directory ? "in " : "here",
+                 directory ? *directory : "");
+    else if (count && other)
+        say_other_comparison(*directory, other);
+    return count > 1;
+}
+
+/* False after a message. */
+static bool name_sides(const struct pt_cli *cli, struct sides_named *named)
+{
+    struct stat given;
+    if (!cli->argument_count)
+        return name_runs(cli, NULL, NULL, named);
+    if (cli->argument_count == 2) {
+        for (int i = 0; i < 2; i++)
+            named->names[i] = pt_strdup(cli->arguments[i]);
+        return true;
+    }
+    if (cli->request.all || stat(cli->arguments[0], &given) != 0 || !S_ISDIR(given.st_mode))
+        return name_latest_here(cli, named);
+    char *other = other_directory(&given);
+    bool done = name_runs(cli, cli->arguments, other, named);
+    free(other);
+    return done;
 }
 
 static int cannot_compare(const struct pt_cli *cli)
@@ -203,7 +266,6 @@ int pt_cmd_diff(const struct pt_cli *cli)
 {
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
     struct pt_load_request requests[] = {cli->request, cli->request};
-    char *names[2] = {NULL, NULL};
     if (cli->argument_count > 2) {
         pt_error("diff takes two profiles: pyprof diff A B");
         return PT_EXIT_USAGE;
@@ -214,18 +276,13 @@ int pt_cmd_diff(const struct pt_cli *cli)
     requests[0].by_roots = requests[1].by_roots = job.form == AS_COLLAPSED;
     if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;
-    bool given = cli->argument_count, latest_two = !given;
-    if (cli->argument_count == 1 && !cli->request.all)
-        latest_two = is_only_directory(cli->arguments[0]);
-    char *const *directory = given && latest_two ? cli->arguments : NULL;
-    names[0] = latest_two ? run_at(cli, directory, 1) : pt_strdup(cli->arguments[0]);
-    if (names[0])
-        names[1] = cli->argument_count == 2 ? pt_strdup(cli->arguments[1]) : run_at(cli, directory, 0);
-    for (int i = 0; i < 2 && names[1]; i++) {
-        pt_request_named(&requests[i], directory ? directory : &names[i]);
-        requests[i].run = directory ? names[i] : requests[i].run;
+    struct sides_named named = {0};
+    bool are_named = name_sides(cli, &named);
+    for (int i = 0; i < 2 && are_named; i++) {
+        pt_request_named(&requests[i], named.directory ? named.directory : &named.names[i]);
+        requests[i].run = named.directory ? named.names[i] : requests[i].run;
     }
-    struct pt_profile *a = names[1] ? pt_load(&requests[0]) : NULL;
+    struct pt_profile *a = are_named ? pt_load(&requests[0]) : NULL;
     struct pt_profile *b = a ? pt_load(&requests[1]) : NULL;
     int status = cannot_compare(cli);
     if (b) {
@@ -235,7 +292,7 @@ int pt_cmd_diff(const struct pt_cli *cli)
     }
     pt_profile_free(a);
     pt_profile_free(b);
-    free(names[0]);
-    free(names[1]);
+    free(named.names[0]);
+    free(named.names[1]);
     return status;
 }

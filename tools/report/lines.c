@@ -82,8 +82,8 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
         if (pt_percent(hot[i].ns, line->ns) >= PT_ALL_OF_LINE)
             printf("%*s%s\n", TEXT_COLUMN, "", carets.data);
         else
-            printf("%9.2f s %5.1f %%%*s%s\n", pt_seconds(hot[i].ns), pt_percent(hot[i].ns, report->whole_ns),
-                   TEXT_COLUMN - FIGURES_WIDTH, "", carets.data);
+            printf("%9.2f s %5.1f %%%*s  %s\n", pt_seconds(hot[i].ns), pt_percent(hot[i].ns, report->whole_ns),
+                   TEXT_COLUMN - FIGURES_WIDTH - 2, "of it", carets.data);
     }
     pt_buffer_free(&carets);
 }

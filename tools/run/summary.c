@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../base/output.h"
 #include "../base/print.h"
@@ -137,10 +138,16 @@ static void append_reasons(struct pt_buffer *text, uint64_t billed_ns, const cha
     if (billed_ns < KILLED_NS)
         pt_buffer_text(text, "no Python in it used the CPU time of a sample, 10 ms");
     else
-        pt_buffer_format(text,
-                         "what used the %.2f s of CPU time has no Python, or was killed before its first write, an "
-                         "eighth of a second after its start (a second, as root, while there is no directory %s)",
-                         (double)billed_ns / 1e9, directory);
+        pt_buffer_format(text, "what used the %.2f s of CPU time has no Python", (double)billed_ns / 1e9);
+    pt_buffer_text(text, ", or it was killed before its first write: ");
+    if (geteuid() == 0 && access(directory, F_OK) != 0) {
+        pt_buffer_text(text, "as root, a second after its start, and an eighth of a second once there is a directory "
+                             "(mkdir -p ");
+        pt_append_argument(text, directory);
+        pt_buffer_text(text, ")");
+    } else {
+        pt_buffer_text(text, "an eighth of a second after its start");
+    }
     pt_buffer_format(text, "; 'pyprof doctor -- %s' checks for other reasons", command);
 }
 
