@@ -299,22 +299,29 @@ static void book_exits(struct pp_account *account, int64_t most_ns)
     account->difference_ns -= cost;
 }
 
+/* Returns what threads without a slot have used, where that can be told from what vanished threads have. */
+static int64_t read_unregistered(void)
+{
+    bool awaits = false;
+    for (struct pp_slot *slot = pp_slot_at(0); slot && !awaits; slot = pp_slot_at(slot->index + 1))
+        awaits = awaits_last_part(slot);
+    return awaits || pp_threads_may_be_unregistered() ? (int64_t)pp_threads_unregistered_ns() : 0;
+}
+
 static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
-    int64_t difference_before = account->difference_ns, uncertain_ns;
+    int64_t before_ns = account->difference_ns - account->unregistered_ns, uncertain_ns;
     uint64_t exit_before = account->booked_exit_ns;
     bool ends = account->exited_threads != account->proven_exits;
     bool known = ends && pp_threads_are_known(); /* first: a thread that begins now is not one that has ended */
     account->closed_exits = account->exited_threads;
     uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns, &uncertain_ns);
-    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns - (int64_t)exit_before;
+    account->unregistered_ns = read_unregistered();
+    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns - (int64_t)exit_before -
+                      account->unregistered_ns;
     account->difference_ns = residue - take_own_exits(account, residue);
     book_exits(account, (int64_t)(account->exited_threads * THREAD_EXIT_MAX_NS) - (int64_t)exit_before);
-    /* threads that have begun since the last scan are in the process's clock, too */
-    int64_t unregistered_ns = (int64_t)pp_threads_unregistered_ns();
-    int64_t before_ns = difference_before - account->unregistered_ns;
-    int64_t missing_ns = account->difference_ns - unregistered_ns - (before_ns > 0 ? before_ns : 0);
-    account->unregistered_ns = unregistered_ns;
+    int64_t missing_ns = account->difference_ns - (before_ns > 0 ? before_ns : 0);
     uint64_t given_ns = give_last_parts(missing_ns > 0 ? (uint64_t)missing_ns : 0);
     account->pending_ns += given_ns;
     account->difference_ns -= (int64_t)given_ns;
@@ -324,6 +331,7 @@ static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns
         book_exits(account, account->difference_ns - uncertain_ns);
         account->proven_exits = account->closed_exits;
     }
+    account->difference_ns += account->unregistered_ns;
     return account->booked_exit_ns - exit_before;
 }
 

@@ -136,6 +136,7 @@ void *pp_flush_loop(void *argument)
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
     uint64_t young = UINT64_MAX;
     unsigned idle = 0;
+    bool sleeps = false; /* a young process: nothing is to be saved until a sample wakes the thread */
     for (;;) {
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t until = scan < next ? scan : next;
@@ -162,6 +163,10 @@ void *pp_flush_loop(void *argument)
             if (idle == REST_AFTER)
                 next = scan = save = now + INTERVAL_NS;
             idle = 0;
+        }
+        if (why && sleeps) {
+            pp_rate_wake_by_samples(sleeps = false);
+            save = next_save(now);
         }
         /* names are read from files: see may_save */
         bool early = !pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS;
@@ -208,8 +213,14 @@ void *pp_flush_loop(void *argument)
         } else if (now >= scan) {
             again = pp_threads_scan(own_tid);
         }
-        if (now >= save)
-            save = pp_interval_is_busy() || !may_save(now) ? next_save(now) : next;
+        if (now >= save) {
+            save = next_save(now);
+            sleeps = save != UINT64_MAX && !pp_interval_is_busy() && may_save(now);
+            if (sleeps) {
+                pp_rate_wake_by_samples(true);
+                save = next;
+            }
+        }
         if (now >= scan || again)
             scan = again && pp_interval_is_busy() ? now + SCAN_NS : next;
     }

@@ -30,6 +30,8 @@ static struct suspect {
 static unsigned suspect_count;
 /* The program makes threads past pthread_create and clone. The count stays when one ends as another begins. */
 static bool unregistered;
+/* Threads have ended without a report: until their slots end they hide as many that have begun past us. */
+static bool unreported;
 
 struct scan {
     int own_tid;
@@ -84,6 +86,7 @@ void pp_thread_vanished(struct pp_slot *slot)
     uint64_t seen = atomic_load(&slot->thread.cpu_end_ns);
     atomic_store(&slot->thread.final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
     slot->flush.ended = PP_ENDED_VANISHED;
+    unreported |= !slot->thread.scanned;
     atomic_store(&slot->state, PP_SLOT_ENDED);
 }
 
@@ -137,7 +140,8 @@ static unsigned count_all(void)
     return count_known() + 1 + atomic_load(&pp_process.main_ended);
 }
 
-static void note_known(void)
+/* ended: also the slots of threads that have ended, which the kernel may still have. */
+static void note_known(bool ended)
 {
     const struct pp_slot *slot;
     uint32_t slots = 0;
@@ -149,15 +153,15 @@ static void note_known(void)
     memset(known_tids, 0, places * sizeof *known_tids);
     known_mask = places - 1;
     for (uint32_t i = 0; i < slots; i++)
-        if (is_counted(slot = pp_slot_at(i)))
+        if (is_counted(slot = pp_slot_at(i)) || (ended && atomic_load(&slot->state) == PP_SLOT_ENDED))
             *known_place(atomic_load(&slot->tid)) = atomic_load(&slot->tid);
 }
 
-/* unreported: only threads that would not report their end. */
-static void end_gone(bool unreported)
+/* scanned: only threads that were found by a scan, which do not report their end. */
+static void end_gone(bool scanned)
 {
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if (atomic_load(&slot->state) == PP_SLOT_LIVE && (!unreported || slot->thread.scanned) &&
+        if (atomic_load(&slot->state) == PP_SLOT_LIVE && (!scanned || slot->thread.scanned) &&
             !task_exists(atomic_load(&slot->tid)))
             pp_thread_vanished(slot);
 }
@@ -231,8 +235,8 @@ bool pp_threads_scan(int own_tid)
 {
     static struct scan scan;
     check_main();
-    if (unregistered)
-        end_gone(true);
+    if (unregistered || unreported)
+        end_gone(!unreported);
     unsigned threads = pp_kernel_thread_count();
     scan.own_tid = own_tid;
     scan.next_count = 0;
@@ -240,7 +244,7 @@ bool pp_threads_scan(int own_tid)
         suspect_count = 0;
         return unregistered;
     }
-    note_known(); /* before the slots of threads that are gone end: /proc may still name these */
+    note_known(false); /* before the slots of threads that are gone end: /proc may still name these */
     end_gone(false);
     each_task(inspect, &scan);
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -257,6 +261,11 @@ bool pp_threads_are_known(void)
     return !unregistered && pp_kernel_thread_count() == count_all();
 }
 
+bool pp_threads_may_be_unregistered(void)
+{
+    return unregistered || unreported || suspect_count;
+}
+
 struct unregistered {
     int own_tid;
     uint64_t sum_ns;
@@ -266,16 +275,14 @@ static void add_unregistered(const char *name, void *argument)
 {
     struct unregistered *found = argument;
     int tid = tid_of(name);
-    if (is_unknown(tid, found->own_tid) && !has_slot(tid, true))
+    if (is_unknown(tid, found->own_tid))
         found->sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(tid));
 }
 
 uint64_t pp_threads_unregistered_ns(void)
 {
     struct unregistered found = {.own_tid = pp_sys_gettid()};
-    if (!unregistered && !suspect_count)
-        return 0;
-    note_known();
+    note_known(true);
     each_task(add_unregistered, &found);
     return found.sum_ns;
 }
@@ -283,7 +290,7 @@ uint64_t pp_threads_unregistered_ns(void)
 void pp_thread_scan_after_fork(void)
 {
     suspect_count = 0;
-    unregistered = false;
+    unregistered = unreported = false;
 }
 
 static void adopt_older(const char *name, void *argument)

@@ -22,7 +22,10 @@ bool pp_thread_lingers(const struct pp_slot *slot);
  * is known to have been made past us. Flush thread only. */
 bool pp_threads_are_known(void);
 
-/* Returns the CPU time of the threads that have no slot, in a process that makes threads past us. Flush thread only. */
+/* Whether threads of the process are known to have begun or ended past us. Flush thread only. */
+bool pp_threads_may_be_unregistered(void);
+
+/* Returns the CPU time of the threads that have no slot; reads the list of all. Flush thread only. */
 uint64_t pp_threads_unregistered_ns(void);
 
 /* Registers the threads that exist already, except the caller; their CPU time counts from now. Call once, after the

@@ -175,6 +175,15 @@ assert odd.generations(1, 1, 1, 1500) == 0 and odd.generations(30, 1, 2, 130) ==
     between -2000000 "$(reader field info.json difference_ns)" 300000000 "ns that are left over of short threads"
 }
 
+@test "threads that end past libc have nothing of what a thread uses that was made past it" {
+    odd
+    profiled "$PYTHON" -c "$odd
+assert odd.leave_beside(8, 2500) == 0"
+    info >info.json
+    between -2000000 "$(reader field info.json difference_ns)" 100000000 "ns that are left over"
+    between 0 "$(reader field info.json thread_exit_ns)" 20000000 "ns in the ends of eight threads"
+}
+
 @test "a thread that lingers after its end is billed once" {
     odd
     profiled "$PYTHON" -c "$odd

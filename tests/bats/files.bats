@@ -519,6 +519,27 @@ print(sum(p['cpu_ns'] for p in json.load(sys.stdin)['processes'] if p['pid'] == 
     fail "$written s in the profile of a child that has used $used s"
 }
 
+@test "a young process that sleeps before it works, and is killed soon after, keeps most of it" {
+    cat >sleeper.py <<'END'
+import os, signal, sys, time
+
+pid = os.posix_spawn(sys.executable, [sys.executable, "-c", "import time; time.sleep(0.3)\nwhile True: sum(range(1000))"], os.environ)
+time.sleep(0.95)
+os.kill(pid, signal.SIGKILL)
+_, _, usage = os.wait4(pid, 0)
+print(pid, usage.ru_utime + usage.ru_stime)
+END
+    for _ in 1 2 3 4 5; do
+        rm -rf pyprof.out
+        mkdir pyprof.out # root's processes make none in their first second
+        read -r pid used < <(LD_PRELOAD=$LIBPYPROF "$PYTHON" sleeper.py)
+        written=$("$PYPROF" info --json pyprof.out | "$PYTHON" -c "import json, sys
+print(sum(p['cpu_ns'] for p in json.load(sys.stdin)['processes'] if p['pid'] == $pid) / 1e9)")
+        awk -v used="$used" -v written="$written" 'BEGIN { exit written < 0.6 * used }' && return 0
+    done
+    fail "$written s in the profile of a process that has used $used s"
+}
+
 @test "where nothing can be written whole, no files are left behind" {
     (
         # KiB. A first flush of one short stack may fit into that, without a long command line.

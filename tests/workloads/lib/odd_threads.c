@@ -24,6 +24,7 @@ void burn_odd(void);
 int generations(int count, int first, int second, int ms);
 int lingering(int ms);
 int long_ends(int count, int ms);
+int leave_beside(int count, int ms);
 int crowd(int count, int ms);
 int on_small_stacks(int count, int ms, int blocked);
 int vfork_resets(int ignored);
@@ -151,6 +152,33 @@ int long_ends(int count, int ms)
     for (int i = 0; i < count; i++)
         if (pthread_create(&thread, NULL, ends_slowly, NULL) || pthread_join(thread, NULL))
             return -1;
+    return 0;
+}
+
+static void *leaves_past_libc(void *argument)
+{
+    usleep(*(const useconds_t *)argument);
+    for (;;)
+        syscall(SYS_exit, 0);
+}
+
+/* A thread past libc that computes for so long, and meanwhile threads of libc that end past it, one each tenth. */
+int leave_beside(int count, int ms)
+{
+    static volatile int alive = 1;
+    static useconds_t until_us[MOST];
+    char *stack = map_stack(STACK);
+    pthread_t thread;
+    burn_ms = ms;
+    for (int i = 0; i < count && i < MOST; i++) {
+        until_us[i] = (useconds_t)(ms * 100 * (i + 1));
+        if (pthread_create(&thread, NULL, leaves_past_libc, &until_us[i]) || pthread_detach(thread))
+            return -1;
+    }
+    usleep(50000);
+    if (!stack || begin_thread(BARE, stack, &alive, burn_odd) < 0)
+        return -1;
+    wait_for(&alive);
     return 0;
 }
 
