@@ -495,6 +495,12 @@ while time.process_time() < 1.3:
     done
 }
 
+# seconds_of PID: its CPU time in ./pyprof.out.
+seconds_of() {
+    "$PYPROF" info --json pyprof.out | "$PYTHON" -c "import json, sys
+print(sum(p['cpu_ns'] for p in json.load(sys.stdin)['processes'] if p['pid'] == $1) / 1e9)"
+}
+
 # A pool ends its workers by SIGTERM, at once when the last result has come.
 @test "a child of fork that is killed after a second and a half has lost less than a fifth of a second" {
     cat >worker.py <<'END'
@@ -512,8 +518,7 @@ END
     for _ in 1 2 3 4 5; do
         rm -rf pyprof.out
         read -r pid used < <(LD_PRELOAD=$LIBPYPROF "$PYTHON" worker.py)
-        written=$("$PYPROF" info --json pyprof.out | "$PYTHON" -c "import json, sys
-print(sum(p['cpu_ns'] for p in json.load(sys.stdin)['processes'] if p['pid'] == $pid) / 1e9)")
+        written=$(seconds_of "$pid")
         awk -v used="$used" -v written="$written" 'BEGIN { exit used - written >= 0.2 }' && return 0
     done
     fail "$written s in the profile of a child that has used $used s"
@@ -533,8 +538,7 @@ END
         rm -rf pyprof.out
         mkdir pyprof.out # root's processes make none in their first second
         read -r pid used < <(LD_PRELOAD=$LIBPYPROF "$PYTHON" sleeper.py)
-        written=$("$PYPROF" info --json pyprof.out | "$PYTHON" -c "import json, sys
-print(sum(p['cpu_ns'] for p in json.load(sys.stdin)['processes'] if p['pid'] == $pid) / 1e9)")
+        written=$(seconds_of "$pid")
         awk -v used="$used" -v written="$written" 'BEGIN { exit written < 0.6 * used }' && return 0
     done
     fail "$written s in the profile of a process that has used $used s"

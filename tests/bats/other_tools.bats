@@ -27,8 +27,8 @@ sanitizer() {
     realpath "$(gcc -print-file-name="lib$1.so")"
 }
 
-# burns [SECONDS]
-burns() {
+# computes [SECONDS]
+computes() {
     echo "$PYTHON $BATS_FILE_TMPDIR/two.py ${1:-0.2}"
 }
 
@@ -40,7 +40,7 @@ burns() {
         [ ! -s beside.txt ] || fail "$(cat beside.txt)"
         for together in "$BESIDE:$LIBPYPROF" "$LIBPYPROF:$BESIDE"; do
             # shellcheck disable=SC2046
-            quiet_host profiled LD_PRELOAD="$together" $(burns)
+            quiet_host profiled LD_PRELOAD="$together" $(computes)
             whole
         done
     done
@@ -58,7 +58,7 @@ uintptr_t la_symbind64(Elf64_Sym *symbol, unsigned index, uintptr_t *from, uintp
 END
     for BESIDE in LD_AUDIT=./audit.so LD_BIND_NOW=1 "LD_DEBUG=all LD_DEBUG_OUTPUT=debug" LD_DYNAMIC_WEAK=1; do
         # shellcheck disable=SC2046,SC2086
-        quiet_host profiled $BESIDE $(burns)
+        quiet_host profiled $BESIDE $(computes)
         whole
     done
 }
@@ -66,11 +66,11 @@ END
 @test "under stdbuf and strace" {
     BESIDE=stdbuf
     # shellcheck disable=SC2046
-    quiet_host profiled stdbuf -o0 $(burns)
+    quiet_host profiled stdbuf -o0 $(computes)
     whole
     BESIDE="strace -f"
     # shellcheck disable=SC2046
-    quiet_host profiled strace -f -o trace.txt $(burns)
+    quiet_host profiled strace -f -o trace.txt $(computes)
     whole 25
 }
 
@@ -78,9 +78,9 @@ under_valgrind() {
     BESIDE="valgrind"
     # Python's own allocator reads where nothing is. Signals are few there.
     # shellcheck disable=SC2046
-    PYTHONMALLOC=malloc quiet_host valgrind -q --error-exitcode=9 $(burns 1)
+    PYTHONMALLOC=malloc quiet_host valgrind -q --error-exitcode=9 $(computes 1)
     # shellcheck disable=SC2046
-    quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(burns 1)
+    quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(computes 1)
     collapsed >stacks.txt
     reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
 }
@@ -154,7 +154,7 @@ END
     if command -v perf >/dev/null && perf record -q -o perf.data true 2>/dev/null; then
         BESIDE="perf record"
         # shellcheck disable=SC2046
-        quiet_host profiled perf record -q -e cpu-clock -o perf.data $(burns)
+        quiet_host profiled perf record -q -e cpu-clock -o perf.data $(computes)
         whole
     fi
 }
