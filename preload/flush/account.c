@@ -299,7 +299,8 @@ static void book_exits(struct pp_account *account, int64_t most_ns)
     account->difference_ns -= cost;
 }
 
-/* Returns what threads without a slot have used, where that can be told from what vanished threads have. */
+/* Returns what threads without a slot have used. The list of threads is read only where some have begun or ended past
+ * libc. */
 static int64_t read_unregistered(void)
 {
     bool awaits = false;

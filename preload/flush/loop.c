@@ -165,7 +165,8 @@ void *pp_flush_loop(void *argument)
             idle = 0;
         }
         if (why && sleeps) {
-            pp_rate_wake_by_samples(sleeps = false);
+            pp_rate_wake_by_samples(false);
+            sleeps = false;
             save = next_save(now);
         }
         /* names are read from files: see may_save */

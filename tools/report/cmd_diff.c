@@ -210,7 +210,7 @@ static bool name_runs(const struct pt_cli *cli, char *const *directory, const ch
     return count > 1;
 }
 
-/* False after a message. */
+/* Names A and B by the arguments. False after a message. */
 static bool name_sides(const struct pt_cli *cli, struct sides_named *named)
 {
     struct stat given;
