@@ -173,7 +173,7 @@ LATE = "SIGKILL|TIMEOUT|Error handling|Worker exiting|Traceback|SystemExit|HARAK
 # reload waits until its mercy ends, and kills. With the library and without.
 RELOAD_OF_THREADS = {"loose_lines": "NO MERCY", "killed": (0, 4), "may_fail": 16}
 # A worker that gets another SIGTERM when Python has put its handler away dies of it.
-LEAVES_LATE = {"killed": (0, 4)}
+LEAVES_LATE = {"loose_lines": "was sent SIGTERM", "killed": (0, 4)}
 VASSAL = "[uwsgi]\nhttp-socket = 127.0.0.1:{port}\nwsgi-file = {app}\ncallable = app\nmaster = true\nprocesses = 2\ndisable-logging = true\n{vassal}"
 
 ROWS = {
@@ -216,7 +216,7 @@ ROWS = {
     "gunicorn-hup-preload": Row("gunicorn", GUNICORN + "--preload" + APP, reload("HUP", "QUIT"), **LEAVES_LATE),
     "gunicorn-hup-gthread": Row("gunicorn", GUNICORN + "-k gthread --threads 3" + APP, reload("HUP", "TERM"), **LEAVES_LATE),
     "gunicorn-usr2": Row("gunicorn", GUNICORN + "--pid {dir}/gunicorn.pid" + APP, upgrade),
-    "gunicorn-ttin-ttou": Row("gunicorn", GUNICORN.replace("-w 2", "-w 1") + APP, more_and_fewer),
+    "gunicorn-ttin-ttou": Row("gunicorn", GUNICORN.replace("-w 2", "-w 1") + APP, more_and_fewer, **LEAVES_LATE),
     "uwsgi-no-master": Row("uwsgi", UWSGI, plain("INT", 1)),
     "uwsgi-no-master-2": Row("uwsgi", UWSGI + "--processes 2", without_master),
     "uwsgi-master": Row("uwsgi", MASTER, plain("INT")),
