@@ -26,10 +26,11 @@ def billed_ns():
 
 
 def log_lines(life):
-    """The set of lines, without what differs from one life to the next; a traceback's innards are where the signal came."""
+    """The set of lines, without what differs from one life to the next; a traceback's innards are where the signal came, and
+    two processes may write theirs at once."""
     with open(life.path("log"), errors="replace") as log:
         lines = [line.rstrip().replace(life.directory, "DIRECTORY") for line in log]
-    return {re.sub(r"0x[0-9a-f]+|\b[A-Z][a-z][a-z] [A-Z][a-z][a-z] +\d+|\d+", "N", line) for line in lines if not line.startswith(" ")}
+    return {re.sub(r"0x[0-9a-f]+|\b[A-Z][a-z][a-z] [A-Z][a-z][a-z] +\d+|\d+", "N", line) for line in lines if not line.startswith((" ", "^"))}
 
 
 def compare(row, server, control):
