@@ -85,6 +85,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
+BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so)
 .PHONY: all units helpers fuzzers demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -167,7 +168,7 @@ $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_uni
 	$(UNIT_LINK) -shared -Wl,-z,defs $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -ldl -lpthread
 
 # C programs that tests profile or run under the library, and those that compare its parts with someone else's answer.
-helpers: $(HELPERS) $(BUILD)/bench/make_logs $(BUILD)/bench/walkers.so
+helpers: $(HELPERS) $(BENCHES)
 $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
@@ -216,9 +217,14 @@ $(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -lunwind -lpthread
 
+$(BUILD)/bench/paused.so: $(BUILD)/obj/tests/bench/paused.o
+	@mkdir -p $(@D)
+	@echo '  LINK $@'
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -o $@ $<
+
 bench:
 	@tests/deps.sh bench
-	@$(MAKE) --no-print-directory all $(BUILD)/bench/make_logs $(BUILD)/bench/walkers.so
+	@$(MAKE) --no-print-directory all $(BENCHES)
 	@BUILD=$(BUILD) tests/bench/run.sh
 
 # How right the figures are, beside other profilers: see tests/bench/accuracy.sh.

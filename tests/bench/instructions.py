@@ -63,19 +63,21 @@ def measure(directory):
     logs = os.path.join(directory, "logs")
     os.mkdir(logs)
     subprocess.run([os.path.join(BUILD, "bench", "make_logs"), logs, "1", "1"], check=True)
-    # One sample a second: what is counted is the start and not the samples, of which valgrind makes many.
+    # One sample a second: what is counted is not the samples, of which valgrind makes many.
     profiled = {"LD_PRELOAD": LIBRARY, "PYPROF_OUT": os.path.join(directory, "out"), "PYPROF_HZ": "1"}
+    pause = os.path.join(BUILD, "bench", "paused.so")
+    paused = dict(profiled, LD_PRELOAD=f"{LIBRARY} {pause}", PYPROF_MAX_OVERHEAD="100")
 
     def run(*arguments, **variables):
         return Run([PYTHON, *arguments], directory, **variables)
 
-    started = run("-c", "pass", **profiled)
-    # What Python itself does depends on where memory lies, by 50,000. A slow machine takes a sample, the first one, which the
-    # fast one does not.
-    program, sample = os.path.realpath(PYTHON), started.within("pp_handle_signal", called=False)
-    yield "start, main thread", started.outside(program) - run("-c", "pass").outside(program) - sample
+    started = run("-c", "pass", **paused)
+    # What Python itself does depends on where memory lies, by 50,000. A slow machine meets a tick, a fast one does not.
+    program, ticks = os.path.realpath(PYTHON), started.within("pp_handle_signal", called=False)
+    yield "start, main thread", started.outside(program) - run("-c", "pass", LD_PRELOAD=pause).outside(program) - ticks
     yield "start, flush thread", sum(started.threads()[1:])
-    some, more = (run(os.path.join(HERE, "ticks.py"), rounds, **profiled, PYPROF_MAX_OVERHEAD="100") for rounds in "19")
+    first, some, more = (run(os.path.join(HERE, "ticks.py"), rounds, **paused) for rounds in "019")
+    yield "first sample, in the flush thread", first.within("pp_drain")
     yield "sample, 20 + 30 frames", (more.within("pp_handle_signal") - some.within("pp_handle_signal")) // 800
     yield "flush of 100 samples", (more.within("pp_drain") - some.within("pp_drain")) // 8
     counted, left_out = dict(profiled, PYPROF_MAX_OVERHEAD="100"), dict(profiled, PYPROF_MAX_OVERHEAD="100", PYPROF_TRACES="0.01,only")

@@ -1,5 +1,6 @@
-"""ticks.py ROUNDS: in each round 100 signals as our timer sends them to this thread, each in another stack of 20 Python and
-about 30 native frames."""
+"""ticks.py ROUNDS: a signal as our timer sends it to this thread, in a stack of 20 Python and about 30 native frames; then,
+in each round, 100 more, each in another such stack. The library is paused but for these (paused.c): what it does does not
+depend on when the timer's own ticks fall."""
 
 import ctypes
 import os
@@ -34,7 +35,7 @@ def wait_for_flush():
 tick = own_tick()
 leaves = {}
 for number in range(100):  # valgrind delivers a signal to its own thread in the next call that may block
-    exec(f"def leaf_{number}(): send(); libc.poll(None, 0, 0)", globals(), leaves)
+    exec(f"def leaf_{number}(): libc.pyprof_resume(); send(); libc.poll(None, 0, 0); libc.pyprof_pause()", globals(), leaves)
 
 
 def work():
