@@ -105,6 +105,11 @@ void *pp_map(size_t size)
     return map(size, true);
 }
 
+void *pp_map_uncleared(size_t size)
+{
+    return map(size, false);
+}
+
 void pp_arena_after_fork(void)
 {
     for (unsigned i = 0; i < KEPT_SIZES * KEPT_MAX; i++)

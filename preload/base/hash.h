@@ -16,6 +16,8 @@ static inline uint64_t pp_hash(const void *bytes, size_t length)
         hash = (hash ^ word) * 0x9FB21C651E98DF25u;
         hash ^= hash >> 32;
     }
+    if (!length)
+        return hash;
     word = 0;
     memcpy(&word, p, length);
     hash = (hash ^ word) * 0x9FB21C651E98DF25u;

@@ -56,7 +56,9 @@ static uint32_t bucket_of(const struct pp_intern *table, const void *key, uint32
 static uint64_t word_of(const void *key, uint32_t length)
 {
     uint64_t word = 0;
-    if (length <= sizeof word)
+    if (length == sizeof word) /* most keys: one load */
+        memcpy(&word, key, sizeof word);
+    else if (length < sizeof word)
         memcpy(&word, key, length);
     return word;
 }

@@ -33,10 +33,11 @@ bool pp_add_sample(uint64_t *sum, const struct pp_sample_key *key, uint64_t coun
 
 void pp_add_pseudo(uint64_t *sum, uint32_t thread, const char *text, uint64_t count, uint64_t cpu_ns)
 {
-    struct pp_sample_key key = {thread, pp_node_id(&pp_interval.tables, 0, pp_frame_pseudo(&pp_interval.tables, text)),
-                                0, 0};
-    if (count || cpu_ns)
-        pp_add_sample(sum, &key, count, cpu_ns);
+    if (!count && !cpu_ns)
+        return;
+    uint32_t frame = pp_frame_pseudo(&pp_interval.tables, text);
+    struct pp_sample_key key = {thread, pp_node_id(&pp_interval.tables, 0, frame), 0, 0};
+    pp_add_sample(sum, &key, count, cpu_ns);
 }
 
 void pp_samples_clear(void)

@@ -20,6 +20,7 @@
 #include "traces.h"
 #include "waiting.h"
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #define INTERVAL_NS   1000000000u
 #define SAVE_LEAST_NS 125000000u
@@ -63,6 +64,9 @@ static uint64_t next_save(uint64_t now)
 
 static bool has_directory(void)
 {
+    struct stat status; /* mostly there is none, which takes one system call to know and not four for each name */
+    if (pp_syscall4(SYS_stat, (long)pp_config.out, (long)&status, 0, 0) != 0)
+        return false;
     int directory = pp_directory_open(pp_config.out, false);
     if (directory >= 0)
         pp_syscall4(SYS_close, directory, 0, 0, 0);
@@ -196,7 +200,8 @@ void *pp_flush_loop(void *argument)
             /* on a full machine the caller has not ended yet: another flush now would say that it goes on */
             next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
-        if (now >= save && now + SAVE_LEAST_NS > next && may_save(now))
+        bool saves = now >= save && may_save(now);
+        if (saves && now + SAVE_LEAST_NS > next)
             next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();
@@ -205,7 +210,7 @@ void *pp_flush_loop(void *argument)
             idle = count_idle(idle, again);
             next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {
-            if (may_save(now))
+            if (saves)
                 pp_interval_save();
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
@@ -216,7 +221,7 @@ void *pp_flush_loop(void *argument)
         }
         if (now >= save) {
             save = next_save(now);
-            sleeps = save != UINT64_MAX && !pp_interval_is_busy() && may_save(now);
+            sleeps = saves && save != UINT64_MAX && !pp_interval_is_busy();
             if (sleeps) {
                 pp_rate_wake_by_samples(true);
                 save = next;

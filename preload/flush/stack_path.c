@@ -25,13 +25,19 @@ struct pp_path pp_path_start(struct pp_tables *tables, uint64_t code_changes)
     return (struct pp_path){.tables = tables};
 }
 
+bool pp_path_repeats(const struct pp_path *path, struct pp_path_key key)
+{
+    uint32_t i = path->steps;
+    return !path->departed && i < last.steps && last.taken[i].key.words[0] == key.words[0] &&
+           last.taken[i].key.words[1] == key.words[1];
+}
+
 bool pp_path_repeat(struct pp_path *path, struct pp_path_key key)
 {
     uint32_t i = path->steps;
     if (path->outside)
         return true;
-    path->departed |=
-        i >= last.steps || last.taken[i].key.words[0] != key.words[0] || last.taken[i].key.words[1] != key.words[1];
+    path->departed = !pp_path_repeats(path, key);
     if (path->departed)
         return false;
     path->node = last.taken[i].node;

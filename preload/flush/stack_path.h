@@ -29,6 +29,9 @@ struct pp_path {
 /* Starts at the root. code_changes: pp_codes_changes(). */
 struct pp_path pp_path_start(struct pp_tables *tables, uint64_t code_changes);
 
+/* Whether the last stack's step at this place has this key. */
+bool pp_path_repeats(const struct pp_path *path, struct pp_path_key key);
+
 /* Takes the step that the last stack took at this place, if that had this key, or none at all if the path is outside;
  * else false, and the caller finds the frame and calls pp_path_step. */
 bool pp_path_repeat(struct pp_path *path, struct pp_path_key key);

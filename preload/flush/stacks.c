@@ -91,10 +91,15 @@ static void step(struct pp_path *path, uint32_t frame)
         pp_path_step(path, key, frame);
 }
 
+static struct pp_path_key address_key(uintptr_t address)
+{
+    return key_of(address, 0, BY_ADDRESS);
+}
+
 /* The address is in a module. */
 static void step_address(struct pp_path *path, uintptr_t address)
 {
-    struct pp_path_key key = key_of(address, 0, BY_ADDRESS);
+    struct pp_path_key key = address_key(address);
     if (!pp_path_repeat(path, key))
         pp_path_step(path, key, pp_stack_native_frame(path->tables, address));
 }
@@ -343,7 +348,7 @@ static void step_native(struct merge *merge, unsigned i)
             step_cut(&merge->path);
         if (merge->counted && merge->frames_left)
             step_counted(merge);
-    } else if (!pp_module_find(view->native[i])) {
+    } else if (!pp_path_repeats(&merge->path, address_key(view->native[i])) && !pp_module_find(view->native[i])) {
         step(&merge->path, generated_frame(tables, view, i));
     } else {
         step_address(&merge->path, view->native[i]);

@@ -85,7 +85,7 @@ uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, 
 
 static void *read_mapped(const struct pp_elf_source *source, uint64_t size, uint64_t offset)
 {
-    void *to = size ? pp_map(size) : NULL;
+    void *to = size ? pp_map_uncleared(size) : NULL;
     if (to && !pp_elf_source_read(source, to, size, offset)) {
         pp_unmap(to, size);
         return NULL;

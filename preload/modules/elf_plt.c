@@ -19,17 +19,37 @@ static const Elf64_Shdr *table_at(const struct pp_elf_sections *sections, uint64
     return NULL;
 }
 
+/* Returns the symbol whose address this relocation has the loader put into the slot, 0 if it is another slot's. */
+static uint32_t symbol_of(const Elf64_Rela *item, uint64_t slot)
+{
+    uint64_t type = ELF64_R_TYPE(item->r_info);
+    bool is_for = item->r_offset == slot && (type == PP_RELOCATION_CALL || type == PP_RELOCATION_SLOT);
+    return is_for ? (uint32_t)ELF64_R_SYM(item->r_info) : 0;
+}
+
+/* Linkers give the slots of .plt the order of their relocations: two are read, and not tens of kilobytes. */
+static uint32_t symbol_in_order(const struct pp_elf_source *source, const Elf64_Shdr *table, uint64_t slot)
+{
+    Elf64_Rela item;
+    if (table->sh_size < sizeof item || !pp_elf_source_read(source, &item, sizeof item, table->sh_offset))
+        return 0;
+    uint64_t number = (slot - item.r_offset) / sizeof slot;
+    if (number >= table->sh_size / sizeof item ||
+        !pp_elf_source_read(source, &item, sizeof item, table->sh_offset + number * sizeof item))
+        return 0;
+    return symbol_of(&item, slot);
+}
+
 /* Returns the number of the symbol whose address the loader puts into the slot, 0 if there is none. */
 static uint32_t symbol_in_slot(const struct pp_elf_source *source, const Elf64_Shdr *table, uint64_t slot)
 {
-    uint32_t symbol = 0;
-    Elf64_Rela *items = table->sh_size <= MAX_RELOCATIONS ? pp_map(table->sh_size) : NULL;
+    uint32_t symbol = symbol_in_order(source, table, slot);
+    if (symbol || table->sh_size > MAX_RELOCATIONS)
+        return symbol;
+    Elf64_Rela *items = pp_map_uncleared(table->sh_size);
     if (items && pp_elf_source_read(source, items, table->sh_size, table->sh_offset))
-        for (size_t i = 0; !symbol && i < table->sh_size / sizeof *items; i++) {
-            uint64_t type = ELF64_R_TYPE(items[i].r_info);
-            if (items[i].r_offset == slot && (type == PP_RELOCATION_CALL || type == PP_RELOCATION_SLOT))
-                symbol = (uint32_t)ELF64_R_SYM(items[i].r_info);
-        }
+        for (size_t i = 0; !symbol && i < table->sh_size / sizeof *items; i++)
+            symbol = symbol_of(&items[i], slot);
     pp_unmap(items, table->sh_size);
     return symbol;
 }

@@ -153,7 +153,7 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     if (!count)
         return false;
     out->mapped = (count + sections->count) * sizeof *out->items;
-    out->items = pp_map(out->mapped);
+    out->items = pp_map_uncleared(out->mapped);
     bool done = out->items;
     Elf64_Sym symbols[AT_ONCE];
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {

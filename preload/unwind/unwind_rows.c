@@ -133,7 +133,7 @@ struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft,
     size_t block_count = (text >> shift) + 2;
     size_t rules_at = align16(sizeof(struct pp_unwind_rows)), rows_at = rules_at + rules->used;
     size_t blocks_at = rows_at + rows->used, size = blocks_at + block_count * sizeof(uint32_t);
-    char *mapping = pp_map(size);
+    char *mapping = pp_map_uncleared(size);
     if (!mapping)
         return NULL;
     memcpy(mapping + rules_at, rules->items, rules->used);
