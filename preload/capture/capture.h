@@ -154,7 +154,7 @@ static inline const struct pp_python *pp_python_of_code(uintptr_t address)
 void pp_handle_signal(int signal, siginfo_t *info, void *context);
 
 enum pp_wake {
-    PP_WAKE_DRAIN = 1,      /* a ring is half full, copies of stacks fill a quarter, or many threads have ended */
+    PP_WAKE_DRAIN = 1,      /* a ring is half full or lacks room for copies of stacks, or many threads have ended */
     PP_WAKE_MODULES = 2,    /* PP_MODULES_WANTED was set */
     PP_WAKE_STACK = 4,      /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,       /* the flush thread must stop */

@@ -5,12 +5,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define MAX_COPY   ((uintptr_t)64 << 10) /* bytes of the stack */
-#define LEAST_COPY 1024u
-/* Of the ring, in quarters: what copies may fill, so that no sample is lost for them; and what is worth a wake-up, so
- * that the next copy finds room. */
-#define COPIES_QUARTERS 3
-#define WAKE_QUARTERS   1
+#define MAX_COPY        ((uintptr_t)64 << 10) /* bytes of the stack */
+#define LEAST_COPY      1024u
+#define COPIES_QUARTERS 3 /* of the ring: what copies may fill, so that no sample is lost for them */
+#define NEXT_COPIES     2 /* of this one's size: they find room, or the ring is drained */
 #define PAGE            ((uintptr_t)4096)
 
 /* The part of the stack that the rest of the walk may read. */
@@ -105,7 +103,7 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     record->sample.header.size = fixed + record->copy_bytes;
     pp_ring_commit(&slot->ring, record);
     /* a copy ends with its stack: what called a signal's handler or a coroutine has no rows until a later sample */
-    if (stacks->native.stopped->other_stack || pp_ring_used(&slot->ring) > slot->ring.size / 4 * WAKE_QUARTERS)
+    if (stacks->native.stopped->other_stack || room_for(&slot->ring) < NEXT_COPIES * (fixed + (uint32_t)part.size))
         pp_wake_flush(PP_WAKE_DRAIN);
     return true;
 }

@@ -9,6 +9,7 @@
 
 #define PAINTED 65536
 #define PAINT   0x5a
+#define TRIES   5
 
 long ours_beside_the_kernels(long loops);
 int on_stack(int size, int used, int ms);
@@ -53,14 +54,17 @@ __attribute__((noinline)) long ours_beside_the_kernels(long loops)
     sigset_t all, mask;
     sigfillset(&all);
     sigaction(SIGUSR1, &action, &before);
-    /* no tick of ours during the first part */
     pthread_sigmask(SIG_SETMASK, &all, &mask);
     sigset_t only = all;
     sigdelset(&only, SIGUSR1);
-    raise(SIGUSR1);
-    paint(end);
-    sigsuspend(&only);
-    long kernels = written(end);
+    long kernels = PAINTED;
+    for (int i = 0; i < TRIES; i++) { /* our ticks come through every mask: there is a try without */
+        raise(SIGUSR1);
+        paint(end);
+        sigsuspend(&only);
+        long some = written(end);
+        kernels = some < kernels ? some : kernels;
+    }
     pthread_sigmask(SIG_SETMASK, &mask, NULL);
     sigaction(SIGUSR1, &before, NULL);
     paint(end);
