@@ -22,6 +22,9 @@ PP_EXPORT int pyprof_flush(void);
  * ';' within a value being %25 and %3B. NULL: nothing. Labels of a context variable (the Python module's) come first; a
  * child of fork has none. Returns 0, -1 if the thread is not profiled. async-signal-safe. */
 PP_EXPORT int pyprof_labels(const char *text);
+/* Has the flush thread search the program's modules now for what samples belong to, and not with the next flush: labels
+ * count from the next sample on. Returns 0. async-signal-safe. */
+PP_EXPORT int pyprof_find_contexts(void);
 /* Counts a request that has ended, unless the process is paused: endpoint as --by endpoint shows it, NULL for none;
  * cpu_ns: what it used, 0 if that is not known. Returns 0. async-signal-safe. */
 PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns);
@@ -63,6 +66,12 @@ PP_EXPORT int pyprof_traces_begin(void)
 PP_EXPORT int pyprof_traces_end(void)
 {
     return take_back(&pp_capture.traces_begun);
+}
+
+PP_EXPORT int pyprof_find_contexts(void)
+{
+    pp_wake_flush(PP_WAKE_CONTEXTS);
+    return 0;
 }
 
 PP_EXPORT int pyprof_flush(void)

@@ -212,6 +212,8 @@ void *pp_flush_loop(void *argument)
         } else if (now >= save) {
             if (saves)
                 pp_interval_save();
+            else
+                pp_context_facts_refresh(); /* a short program would end before the first flush finds its labels */
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
