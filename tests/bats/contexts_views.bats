@@ -371,6 +371,7 @@ END
     done
     # so is every other value as it is shown
     [ "$(total --focus 'endpoint=/search/{query}')" = 800000000 ]
+    [ "$(total --focus '^endpoint=/search/{query}$')" = 800000000 ]
     PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
 import logs
 log = logs.Log()

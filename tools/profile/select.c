@@ -151,8 +151,15 @@ static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
     return nodes;
 }
 
-/* Returns, by label set, whether "key=value" of a label matches, or is the pattern: values have braces and the like.
- * regex: NULL if it is none. */
+/* Whether the pattern is the text itself: values have braces and the like. Its ends may be marked. */
+static bool is_literally(const char *pattern, const char *text)
+{
+    size_t length = strlen(text);
+    pattern += *pattern == '^';
+    return strncmp(pattern, text, length) == 0 && (!pattern[length] || strcmp(pattern + length, "$") == 0);
+}
+
+/* Returns, by label set, whether "key=value" of a label matches. regex: NULL if the pattern is none. */
 static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex, const char *pattern)
 {
     bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
@@ -163,7 +170,7 @@ static bool *label_sets_with(const struct pt_profile *profile, const regex_t *re
             const struct pt_label *label = &profile->labels.items[j];
             pt_buffer_clear(&text);
             pt_buffer_format(&text, "%s=%s", pt_string(profile, label->key), pt_string(profile, label->value));
-            sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || strcmp(text.data, pattern) == 0;
+            sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || is_literally(pattern, text.data);
         }
     }
     pt_buffer_free(&text);
