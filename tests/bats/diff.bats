@@ -63,10 +63,24 @@ gate() {
     [ "$status" -eq "$expected" ] || fail "$*: status $status: $(cat err.txt gate.txt)"
 }
 
+@test "diff: where no change is more than chance, the three largest are there, not marked" {
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs
+for number, name in enumerate(("a.pprof", "b.pprof")):
+    log = logs.Log()
+    for i in range(6):
+        samples = 100 + number * i
+        log.sample("MainThread", [logs.python(f"f{i}")], samples * 10000000, 0, True, samples)
+    log.write(name)'
+    "$PYPROF" diff --by cpu a.pprof b.pprof >small.txt
+    [ "$(grep -oE '^ +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
+    grep -qxF '  and 3 more; no change is more than chance' small.txt || fail "$(cat small.txt)"
+}
+
 @test "diff: a profile and itself: nothing is marked, nothing is listed, no gate fails" {
     once
     gate 0 pyprof.out pyprof.out --fail-above 0.001%
-    grep -q 'none: [0-9]* changes are within chance' gate.txt || fail "$(cat gate.txt)"
+    grep -q 'no change is more than chance' gate.txt || fail "$(cat gate.txt)"
     ! grep -q '^  *[0-9].*app.py' gate.txt || fail "$(cat gate.txt)"
     grep -q 'nothing is slower' err.txt || fail "$(cat err.txt)"
     gate 0 pyprof.out pyprof.out

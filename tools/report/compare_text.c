@@ -12,6 +12,7 @@
 #include "compare.h"
 
 #define TOP              20
+#define LARGEST          3 /* shown where no change is more than chance */
 #define SIDE_INDENTATION 3
 #define NS_PER_SECOND    1000000000u
 #define FAILURES_NAMED   10
@@ -72,6 +73,11 @@ static bool is_marked(const struct pt_compared *one)
     return one->self.marked || one->total.marked || one->clock.marked;
 }
 
+static bool has_changed(const struct pt_comparison *comparison, const struct pt_compared *one)
+{
+    return fabs(pt_compare_change(comparison, &one->self)) > 0 || fabs(pt_compare_change(comparison, &one->total)) > 0;
+}
+
 /* Says below a row how its requests' own clock has changed. */
 static void print_clock(const struct table *table, const struct pt_compared *one)
 {
@@ -86,14 +92,19 @@ static void print_clock(const struct table *table, const struct pt_compared *one
     pt_buffer_free(&text);
 }
 
-/* Prints the rows that are more than chance; after them others only where --top says how many there may be. */
+/* Prints the rows that are more than chance, or the largest where none is; others after them only where --top says how
+ * many there may be. */
 static void print_rows(const struct table *table, const struct pt_compared *all, uint32_t count, bool files,
                        uint32_t top)
 {
-    uint32_t shown = 0, marked = 0, most = top ? top : TOP;
+    uint32_t shown = 0, marked = 0, most = top;
     while (marked < count && is_marked(&all[marked]))
         marked++;
-    for (; shown < count && shown < most && (top || shown < marked); shown++) {
+    if (!top)
+        most = !marked ? LARGEST : marked < TOP ? marked : TOP;
+    while (!top && !marked && most && (most > count || !has_changed(table->comparison, &all[most - 1])))
+        most--;
+    for (; shown < count && shown < most; shown++) {
         bool faint = shown >= marked;
         if (faint && pt_has_colour(table->out))
             fputs(pt_style_sequences[PT_STYLE_FAINT], table->out);
@@ -113,13 +124,15 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
         if (all[shown].clock.marked)
             print_clock(table, &all[shown]);
     }
-    if (!marked && !shown)
-        fprintf(table->out, "  none: %" PRIu32 " change%s within chance\n", count, count == 1 ? " is" : "s are");
     if (shown < marked)
         fprintf(table->out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", marked - shown, marked);
     uint32_t hidden = count - (shown > marked ? shown : marked);
-    if (hidden && (marked || shown))
+    if (hidden && marked)
         fprintf(table->out, "  and %" PRIu32 " more within chance\n", hidden);
+    else if (hidden && shown)
+        fprintf(table->out, "  and %" PRIu32 " more; no change is more than chance\n", hidden);
+    else if (!marked)
+        fputs("  no change is more than chance\n", table->out);
 }
 
 static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
