@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "aiohttp.h"
+#include "names.h"
 
 void pp_aiohttp_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_aiohttp_facts *facts)
 {

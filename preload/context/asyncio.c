@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "asyncio.h"
 #include "../capture/safe_read.h"
+#include "names.h"
 #include "recall.h"
 
 #define RUNNING_LOOP "__asyncio_running_event_loop__" /* in the dict of a thread state, 3.8 to 3.12 */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiters.h"
 #include "../capture/safe_read.h"
+#include "names.h"
 #include "trio.h"
 #include "values.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../capture/safe_read.h"
 #include "greenlet.h"
+#include "names.h"
 
 #define CAPSULE_POINTER 0 /* beyond the header */
 #define API_GET_CURRENT 4 /* PyGreenlet_GetCurrent in the extension's table of functions */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "names.h"
 #include "sources.h"
 #include "values.h"
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "../capture/capture.h"
+#include "names.h"
 #include "sources.h"
 #include "values.h"
 

@@ -4,6 +4,7 @@
 #include "../capture/tls_word.h"
 #include "asyncio.h"
 #include "greenlet.h"
+#include "names.h"
 #include "recall.h"
 #include "values.h"
 #include <stddef.h>

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "trio.h"
+#include "names.h"
 #include "values.h"
 
 bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_trio_facts *facts)

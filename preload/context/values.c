@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "values.h"
 #include "../capture/safe_read.h"
+#include "names.h"
 
 /* Fields that follow the header of every object: offsets beyond the header. */
 #define SIZE         0 /* of ints, tuples, lists, bytes; in ints of 3.12 and later the sign is in it, too */
@@ -16,7 +17,6 @@
 #define DIGITS_MAX     5 /* of 30 bits: 128 bits */
 #define DIGIT_BITS     30
 #define SMALL_DICT     16
-#define LARGE_DICT     4096
 #define OFFSET_MAX     4096
 #define KIND_OBJECT    6 /* of a member */
 #define KIND_OBJECT_EX 16
@@ -122,22 +122,6 @@ bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, ui
             return pp_object_word(reader, at + sizeof found, value);
     }
     return keys.count <= SMALL_DICT;
-}
-
-bool pp_name_find(const struct pp_object_reader *reader, uintptr_t dict, const char *name, uintptr_t *value)
-{
-    struct pp_dict_keys keys;
-    if (!find_entries(reader, dict, &keys))
-        return false;
-    for (uint64_t i = 0; i < keys.count && i < LARGE_DICT; i++) {
-        uintptr_t entry[2];
-        if (pp_object_copy(reader, entry, keys.entries + i * keys.size + keys.key, sizeof entry) && entry[1] &&
-            pp_str_is(reader, entry[0], name)) {
-            *value = entry[1];
-            return true;
-        }
-    }
-    return false;
 }
 
 /* Whether the definition is of a member that is an object at this place. async-signal-safe. */

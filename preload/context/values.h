@@ -58,10 +58,6 @@ bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint
  * none. async-signal-safe. */
 bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
 
-/* Finds the value under this ASCII name in the dict of a module or a class: searches all of it. For the flush thread.
- */
-bool pp_name_find(const struct pp_object_reader *reader, uintptr_t dict, const char *name, uintptr_t *value);
-
 /* Finds the slot that a class or one of its bases has under this ASCII name. For the flush thread. */
 bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
                   struct pp_slot_attribute *slot);

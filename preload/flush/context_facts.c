@@ -90,15 +90,16 @@ static bool is_finalizing(const struct pp_python *python)
 }
 
 /* Whether it is time to search all modules again: after imports have come to an end, and now and then. */
-static bool is_due(uint64_t now_ns)
+static bool is_due(uint64_t now_ns, bool changed)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
     uint64_t wait_ns = known && strstr(known->text, PP_CONTEXT_TEXT_NOT) ? AGAIN_EARLY_NS : AGAIN_NS;
-    return searched.again || now_ns - searched.at_ns > wait_ns;
+    return (searched.again && !changed) || now_ns - searched.at_ns > wait_ns;
 }
 
 /* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
- * moved, or it is time for that, it is searched from its beginning. Returns whether there may be more to find. */
+ * moved, or it is time for that, it is searched from its beginning. Returns whether there may be more to find: not
+ * where a program has imported other modules than those that have sources. */
 static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state)
 {
     uintptr_t values;
@@ -115,8 +116,10 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
         searched.interpreter_state = 0;
         return false;
     }
-    bool changed = address != searched.keys || keys.count != searched.count, due = !changed && is_due(now_ns);
+    bool changed = address != searched.keys || keys.count != searched.count, due = is_due(now_ns, changed);
     bool whole = due || address != searched.keys || keys.count < searched.count;
+    uintptr_t before[PP_SOURCE_MODULES];
+    memcpy(before, searched.modules, sizeof before);
     if (whole)
         memset(searched.modules, 0, sizeof searched.modules);
     if (changed || whole)
@@ -127,7 +130,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     searched.keys = address;
     searched.count = keys.count;
     searched.again = changed;
-    return changed || due;
+    return due || memcmp(before, searched.modules, sizeof before) != 0;
 }
 
 /* Finds what the modules that are there keep in context variables. */
@@ -162,7 +165,7 @@ static void find_greenlets(const struct pp_object_reader *reader, const uintptr_
         found = module && module->tls_size == PP_GREENLET_TLS_SIZE;
         facts->tls_module = found ? module->tls_module : 0;
         if (!module)
-            searched.keys = 0; /* it has just been loaded */
+            searched.at_ns = 0; /* it has just been loaded */
     }
     if (found)
         *why = NULL;
@@ -275,8 +278,10 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
 
 void pp_context_facts_refresh(void)
 {
+    static struct pp_object_copies copies;
     struct pp_context_facts facts;
-    struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid)};
+    struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid), .copies = &copies};
+    copies.count = 0;
     memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
     facts.interpreter_state = pp_context_interpreter(&reader.python);
     facts.python = reader.python;

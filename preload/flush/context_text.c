@@ -18,11 +18,11 @@ struct source {
 static void add_version(const struct pp_object_reader *reader, const uintptr_t *modules, const struct source *source,
                         struct pp_text *text)
 {
-    char version[PP_MODULE_NAME_MAX];
+    char version[PP_NAME_MAX];
     uintptr_t object;
     if (!source->version || !modules[source->package] ||
-        !pp_python_dict_named(reader, modules[source->package], source->version, PP_NAMES_MAX, &object) ||
-        !pp_python_name(reader, object, version))
+        !pp_name_find(reader, modules[source->package], source->version, &object) ||
+        !pp_name_read(reader, object, version))
         return;
     pp_text_add(text, " ");
     pp_text_add(text, version);

@@ -63,7 +63,7 @@ static bool is_lost_in_class(const struct pp_object_reader *reader, uintptr_t fu
         if (!pp_object_word(reader, fields + PP_TYPE_DICT, &dict) ||
             !pp_object_word(reader, fields + PP_TYPE_BASE, &class))
             return false;
-        if (pp_python_dict_named(reader, dict, method, PP_NAMES_MAX, &object))
+        if (pp_name_find(reader, dict, method, &object))
             return find_code(reader, function_type, object, &code) &&
                    pp_frame_is_lost(reader, code, function, strlen(function));
     }
@@ -73,11 +73,11 @@ static bool is_lost_in_class(const struct pp_object_reader *reader, uintptr_t fu
 static bool is_lost(const struct pp_object_reader *reader, uintptr_t function_type, uintptr_t module,
                     const char *function)
 {
-    char name[PP_MODULE_NAME_MAX];
+    char name[PP_NAME_MAX];
     uintptr_t object, code;
     const char *rest = strchr(function, '.') + 1;
     pp_format(name, (size_t)(rest - function), "%s", function); /* what is before the dot */
-    if (!pp_python_dict_named(reader, module, name, PP_NAMES_MAX, &object))
+    if (!pp_name_find(reader, module, name, &object))
         return true;
     if (strncmp(rest, NESTED, sizeof NESTED - 1) == 0)
         return find_code(reader, function_type, object, &code) && is_lost_within(reader, code, function);
@@ -91,8 +91,7 @@ bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t
     bool found = false;
     const struct known *lost = NULL;
     *remark = 0;
-    if (!modules[module] ||
-        !pp_python_dict_named(reader, modules[PP_MODULE_TYPES], "FunctionType", PP_NAMES_MAX, &type))
+    if (!modules[module] || !pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &type))
         return true;
     for (const struct known *known = table; known < table + sizeof table / sizeof *table; known++) {
         if (known->source != module || !modules[known->module])

@@ -15,7 +15,7 @@ static uintptr_t list_of_threads(const struct pp_object_reader *reader, uintptr_
 {
     uintptr_t modules = pp_python_modules(reader, state), dict, list;
     if (!modules || !pp_python_module_dict(reader, modules, "threading", &dict) ||
-        !pp_python_dict_named(reader, dict, "_active", PP_NAMES_MAX, &list))
+        !pp_name_find(reader, dict, "_active", &list))
         return 0;
     return list;
 }
