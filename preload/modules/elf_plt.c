@@ -7,13 +7,19 @@
 #define MAX_RELOCATIONS ((uint64_t)64 << 20) /* bytes */
 #define SUFFIX          "@plt"
 
-/* Linkers give the tables, and no other code, an entry size: of 8 or 16 bytes. */
+/* Most linkers give the tables, and no other code, an entry size: of 8 or 16 bytes. lld and mold give none, as to all
+ * code: there each place may be a stub. */
+static bool may_have_stubs(const Elf64_Shdr *section)
+{
+    return section->sh_flags & SHF_EXECINSTR &&
+           (section->sh_entsize == 8 || section->sh_entsize == PP_STUB_SIZE || !section->sh_entsize);
+}
+
 static const Elf64_Shdr *table_at(const struct pp_elf_sections *sections, uint64_t address)
 {
     for (size_t i = 0; i < sections->count; i++) {
         const Elf64_Shdr *section = &sections->headers[i];
-        if (section->sh_flags & SHF_EXECINSTR && (section->sh_entsize == 8 || section->sh_entsize == PP_STUB_SIZE) &&
-            address >= section->sh_addr && address - section->sh_addr < section->sh_size)
+        if (may_have_stubs(section) && address >= section->sh_addr && address - section->sh_addr < section->sh_size)
             return section;
     }
     return NULL;
@@ -97,17 +103,19 @@ void pp_elf_plt_find(const struct pp_elf_source *source, uint64_t address, struc
         return;
     const Elf64_Shdr *table = sections.relocatable ? NULL : table_at(&sections, address);
     if (table) {
-        uint64_t offset = address - table->sh_addr;
-        offset -= offset % table->sh_entsize;
+        uint64_t size = table->sh_entsize ? table->sh_entsize : PP_STUB_SIZE, offset = address - table->sh_addr;
+        offset -= offset % size;
+        uint64_t start = table->sh_addr + offset;
+        bool read = pp_elf_source_read(source, code, sizeof code, table->sh_offset + offset);
+        uint64_t slot = read ? pp_stub_slot(code, start) : 0;
         *found->name = 0;
-        found->from = found->value = table->sh_addr + offset;
-        found->size = table->sh_entsize;
-        found->to = found->from + found->size;
-        uint64_t slot = pp_elf_source_read(source, code, sizeof code, table->sh_offset + offset)
-                            ? pp_stub_slot(code, found->from)
-                            : 0;
         if (slot)
             name_stub(source, &sections, slot, found->name);
+        if (table->sh_entsize || *found->name) {
+            found->from = found->value = start;
+            found->size = size;
+            found->to = start + size;
+        }
     }
     pp_elf_sections_free(&sections);
 }

@@ -128,6 +128,8 @@ static void nameless_functions_go_by_their_start(void **state)
     pt_profile_free(profile);
 }
 
+void _fini(void); /* the C runtime's */
+
 static void unwind_tables_tell_where_functions_begin(void **state)
 {
     const struct self *self = *state;
@@ -139,6 +141,8 @@ static void unwind_tables_tell_where_functions_begin(void **state)
     assert_true(pt_eh_frame_function_start(elf, start + 2, &found));
     assert_int_equal(found, start);
     assert_false(pt_eh_frame_function_start(elf, NOWHERE, &found));
+    /* behind the last function: no unwind information says what it is */
+    assert_false(pt_eh_frame_function_start(elf, (uint64_t)(uintptr_t)_fini - self->bias, &found));
     elf_end(elf);
     close(descriptor);
 }

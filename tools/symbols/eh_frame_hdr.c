@@ -11,6 +11,10 @@
 #define TABLE_DATAREL4 0x3b
 #define HEADER_BYTES   12
 #define ENTRY_BYTES    8
+/* An FDE as every compiler writes it: its length, where its CIE is, then as 4 bytes each where its code begins,
+ * relative to that field, and how long the code is. */
+#define FDE_START 8
+#define FDE_BYTES 16
 
 struct table {
     const unsigned char *entries;
@@ -18,11 +22,16 @@ struct table {
     uint64_t base;
 };
 
+static int32_t number_at(const unsigned char *bytes)
+{
+    int32_t number;
+    memcpy(&number, bytes, sizeof number);
+    return number;
+}
+
 static int32_t offset_of(const struct table *table, uint32_t entry)
 {
-    int32_t offset;
-    memcpy(&offset, table->entries + (size_t)entry * ENTRY_BYTES, sizeof offset);
-    return offset;
+    return number_at(table->entries + (size_t)entry * ENTRY_BYTES);
 }
 
 static bool find_table(Elf *elf, struct table *table)
@@ -47,6 +56,34 @@ static bool find_table(Elf *elf, struct table *table)
     return false;
 }
 
+/* Returns bytes of the file by their address in memory; NULL: there are none. */
+static const unsigned char *bytes_at(Elf *elf, uint64_t address, size_t size)
+{
+    size_t headers;
+    GElf_Phdr header;
+    if (elf_getphdrnum(elf, &headers) != 0)
+        return NULL;
+    for (size_t i = 0; i < headers; i++) {
+        if (!gelf_getphdr(elf, (int)i, &header) || header.p_type != PT_LOAD || address < header.p_vaddr ||
+            address - header.p_vaddr >= header.p_filesz || header.p_filesz - (address - header.p_vaddr) < size)
+            continue;
+        Elf_Data *data =
+            elf_getdata_rawchunk(elf, (int64_t)(header.p_offset + address - header.p_vaddr), size, ELF_T_BYTE);
+        return data ? data->d_buf : NULL;
+    }
+    return NULL;
+}
+
+/* Whether the entry's function, which begins at `start`, holds the address: behind the last one of a section may be
+ * code without any, as the PLT of some linkers. */
+static bool holds(Elf *elf, const struct table *table, uint32_t entry, uint64_t start, uint64_t address)
+{
+    uint64_t fde = table->base + (uint64_t)(int64_t)number_at(table->entries + (size_t)entry * ENTRY_BYTES + 4);
+    const unsigned char *bytes = bytes_at(elf, fde, FDE_BYTES);
+    return bytes && fde + FDE_START + (uint64_t)(int64_t)number_at(bytes + FDE_START) == start &&
+           address - start < (uint32_t)number_at(bytes + FDE_START + 4);
+}
+
 bool pt_eh_frame_function_start(Elf *elf, uint64_t address, uint64_t *start)
 {
     struct table table;
@@ -64,5 +101,5 @@ bool pt_eh_frame_function_start(Elf *elf, uint64_t address, uint64_t *start)
             high = middle;
     }
     *start = table.base + (uint64_t)(int64_t)offset_of(&table, low);
-    return true;
+    return holds(elf, &table, low, *start, address);
 }
