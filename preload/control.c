@@ -4,6 +4,7 @@
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
 #include "flush/requests.h"
+#include "start.h"
 #include <errno.h>
 
 /* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
@@ -32,6 +33,13 @@ PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns);
 PP_EXPORT int pyprof_is_active(void)
 {
     return pp_flush_thread_runs() && !atomic_load(&pp_capture.pauses);
+}
+
+extern int own_is_active(void) __attribute__((alias("pyprof_is_active"), visibility("hidden")));
+
+bool pp_is_first_copy(void)
+{
+    return pyprof_is_active == own_is_active;
 }
 
 PP_EXPORT int pyprof_pause(void)

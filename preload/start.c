@@ -91,6 +91,8 @@ static bool start_profiling(void)
         return false; /* not glibc */
     if (getauxval(AT_SECURE))
         return false; /* more privileged than the user that chose its environment and directory */
+    if (!pp_is_first_copy())
+        return false;
     pp_warn_remember_stderr();
     pp_directory_remember_root();
     pp_config_read();

@@ -18,6 +18,10 @@ void pp_start_if_initialized(void);
  * config.c. */
 void pp_config_read(void);
 
+/* Whether the program finds this library's functions and not those of another copy of it, under another path, which has
+ * come first: both would profile the process. In control.c. */
+bool pp_is_first_copy(void);
+
 /* Installs our atfork handlers; returns false if libc refuses. They keep the flush thread out of the loader while a
  * child is copied, and begin a new profile in the child; its flush thread is made by the functions that fork
  * (interpose/process.c). Call once. In fork.c. */

@@ -176,3 +176,23 @@ END
     truth=$(cat truth.txt)
     between $((truth - truth / 1000)) $(($(reader field info.json cpu_ns) + $(reader field info.json before_start_ns))) $((truth + 300000000)) "the process clock"
 }
+
+@test "of two copies of the library under two paths one profiles: nothing counts twice" {
+    cp "$LIBPYPROF" copy.so
+    for both in "$LIBPYPROF:$PWD/copy.so" "$PWD/copy.so:$LIBPYPROF"; do
+        rm -rf pyprof.out
+        profiled LD_PRELOAD="$both" "$PYTHON" -c '
+import os, time
+def burn(seconds):
+    while time.process_time() < seconds:
+        sum(range(1000))
+burn(0.5)
+if os.fork():
+    os.wait()
+else:
+    burn(0.3)'
+        info >info.json
+        reader accounting info.json
+        [ "$(find pyprof.out -name '*.pyprof' | wc -l)" -eq 2 ] || fail "$both: $(ls pyprof.out)"
+    done
+}
