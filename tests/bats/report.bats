@@ -220,6 +220,29 @@ END
     ! grep -q 'the program waited' flat.txt || fail "$(cat flat.txt)"
 }
 
+@test "report of several runs: the time between them is none of the program's, in JSON, diff and after a merge too" {
+    for seconds in 0.1 0.2; do
+        profiled "$PYTHON" "$WORKLOADS/spin.py" "$seconds"
+        sleep 0.3
+    done
+    for verb in info report "diff pyprof.out"; do
+        # shellcheck disable=SC2086
+        "$PYPROF" $verb pyprof.out --all --json >"${verb%% *}.json"
+    done
+    "$PYPROF" report --all >report.txt
+    "$PYPROF" merge --all -o merged.pyprof
+    "$PYPROF" report merged.pyprof >merged.txt
+    /usr/bin/python3 - <<'END'
+import json
+info, report, diff = (json.load(open(name + ".json")) for name in ("info", "report", "diff"))
+ran = sum(process["end_unix_ns"] - process["start_unix_ns"] for process in info["processes"])
+assert len(info["processes"]) == 2 and report["end_unix_ns"] - report["start_unix_ns"] > ran, info["processes"]
+assert [told["wall_ns"] for told in (info["total"], report["total"], diff["a"])] == [ran] * 3, (info["total"], ran)
+for name in "report.txt", "merged.txt":
+    assert f" s CPU in {ran / 1e9:.2f} s" in open(name).read(), (ran, open(name).read())
+END
+}
+
 @test "report: native threads that wait in a loop are named, with the setting against it" {
     command -v gcc >/dev/null || skip "gcc is missing"
     printf 'void gomp_barrier_wait(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' >spin.c

@@ -265,6 +265,26 @@ static void cpu_time_outlives_lost_definitions(void **state)
     pt_profile_free(profile);
 }
 
+/* Of two runs with a gap between; in the first, processes overlap. */
+static void time_without_a_process_does_not_count(void **state)
+{
+    (void)state;
+    static const uint64_t lives[][2] = {{1000, 1010}, {10, 30}, {15, 20}, {25, 40}};
+    struct pt_profile *profile = pt_profile_new(NULL);
+    for (uint64_t i = 0; i < sizeof lives / sizeof lives[0]; i++) {
+        struct fixture log;
+        char instance[] = {(char)('a' + i), 0};
+        fixture_begin(&log);
+        fixture_process(&log, &(struct fixture_process){
+                                  .run = "r", .instance = instance, .pid = i + 1, .start_unix_ns = lives[i][0]});
+        fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_END_UNIX_NS, lives[i][1]}, {0, 0}});
+        add(profile, &log);
+    }
+    pt_profile_finish(profile);
+    assert_int_equal(pt_profile_accounting(profile).wall_ns, 30 + 10);
+    pt_profile_free(profile);
+}
+
 static const struct pt_total *total_of(const struct pt_profile *profile, const struct pt_total *totals, uint32_t count,
                                        const char *text)
 {
@@ -472,6 +492,7 @@ int main(void)
         cmocka_unit_test(interpreters_may_come_later),
         cmocka_unit_test(intervals_stay_apart_on_demand),
         cmocka_unit_test(cpu_time_outlives_lost_definitions),
+        cmocka_unit_test(time_without_a_process_does_not_count),
         cmocka_unit_test(recursion_counts_once),
         cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),
         cmocka_unit_test(collapsed_stacks_tell_apart_what_is_asked_for),

@@ -125,7 +125,7 @@ def compares_cpu_per_second(page):
     page.wait("app.state.by === 'time' && location.hash.includes('b=time')")
     node = "app.tree.children(app.tree.children(0)[0])[0]"
     for side in (0, 1):
-        wall = page.evaluate(f"(({{start_ms, end_ms}}) => 1e6 * (end_ms - start_ms))(app.data.sides[{side}])")
+        wall = page.evaluate(f"app.data.sides[{side}].wall_ns")
         near(page.evaluate(f"sharesOf(app, {node})[{side}] * {wall}"), page.evaluate(f"app.tree.total[{side}][{node}]"), "CPU per second")
     whole = page.evaluate("labelsOf(app, 0)[0]")
     assert whole.startswith(page.evaluate("change(sharesOf(app, 0)[1] - sharesOf(app, 0)[0])") + "  all "), whole

@@ -88,7 +88,7 @@ static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigne
     pt_profile_span(profile, &start, &end);
     pt_json_begin(json, NULL, '{');
     pt_json_number(json, "start_ms", start / NS_PER_MS);
-    pt_json_number(json, "end_ms", end / NS_PER_MS);
+    pt_json_number(json, "wall_ns", sum.wall_ns);
     pt_json_fields(json, &sum, sums, sizeof sums / sizeof sums[0]);
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_format(json, "spread", "%.6f", flame->spread[side]);

@@ -60,7 +60,7 @@ struct pt_accounting {
 /* Reads the payload of an ACCOUNTING block. False when it is malformed; what was read until then stays. */
 bool pt_accounting_read(struct pt_accounting *accounting, struct pt_cursor payload);
 
-/* Adds the account of another process to *sum; wall clock and end are the latest. */
+/* Adds the account of another process to *sum; its wall clock and end are the largest. */
 void pt_accounting_add(struct pt_accounting *sum, const struct pt_accounting *more);
 
 /* Returns what a process used between two accounts of it. What was pending in the earlier account is not subtracted:

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/numbers.h"
 #include "../base/terminal_text.h"
 #include "gil_gc.h"
 #include "select.h"
@@ -249,11 +250,41 @@ uint32_t pt_add_label_set(struct pt_profile *profile, const struct pt_label *lab
     return profile->label_sets.count - 1;
 }
 
+struct life {
+    uint64_t start_unix_ns, end_unix_ns;
+};
+
+static int by_start(const void *a, const void *b)
+{
+    return pt_compare(((const struct life *)a)->start_unix_ns, ((const struct life *)b)->start_unix_ns);
+}
+
+/* Returns the time in which at least one of the processes ran: what was between two runs is no time of a program. */
+static uint64_t wall_ns(const struct pt_profile *profile)
+{
+    uint32_t count = profile->processes.count;
+    uint64_t sum = 0, until = 0;
+    struct life *lives = pt_alloc(count, sizeof *lives);
+    for (uint32_t i = 0; i < count; i++)
+        lives[i] = (struct life){profile->processes.items[i].start_unix_ns, profile->processes.items[i].end_unix_ns};
+    qsort(lives, count, sizeof *lives, by_start);
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t from = lives[i].start_unix_ns > until ? lives[i].start_unix_ns : until;
+        if (!lives[i].start_unix_ns || lives[i].end_unix_ns <= from)
+            continue;
+        sum += lives[i].end_unix_ns - from;
+        until = lives[i].end_unix_ns;
+    }
+    free(lives);
+    return sum;
+}
+
 struct pt_accounting pt_profile_accounting(const struct pt_profile *profile)
 {
     struct pt_accounting sum = {0};
     for (uint32_t i = 0; i < profile->processes.count; i++)
         pt_accounting_add(&sum, &profile->processes.items[i].accounting);
+    sum.wall_ns = wall_ns(profile);
     return sum;
 }
 

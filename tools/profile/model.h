@@ -227,7 +227,7 @@ void pt_profile_close_sums(struct pt_profile *profile);
  * of the process, so that samples + own + difference = CPU clock for a log without damage. Call once. */
 void pt_profile_finish(struct pt_profile *profile);
 
-/* Returns the accounting, summed over all processes. */
+/* Returns the accounting, summed over all processes; its wall_ns is the time in which at least one of them ran. */
 struct pt_accounting pt_profile_accounting(const struct pt_profile *profile);
 /* Returns the CPU time of all samples. */
 uint64_t pt_profile_cpu_ns(const struct pt_profile *profile);

@@ -26,11 +26,8 @@ struct pt_side pt_side_of(struct pt_profile *profile)
     side.sum = pt_summary_accounting(profile, PT_NONE);
     side.whole_ns = pt_summary_program_ns(profile);
     side.start_unix_ns = side.run_count ? runs[side.run_count - 1].start_unix_ns : 0;
-    for (uint32_t i = 0; i < side.run_count; i++) {
-        side.wall_ns += runs[i].end_unix_ns > runs[i].start_unix_ns ? runs[i].end_unix_ns - runs[i].start_unix_ns : 0;
-        if (!profile->selected)
-            pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
-    }
+    for (uint32_t i = 0; i < side.run_count && !profile->selected; i++)
+        pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
     for (uint32_t i = 0; i < profile->functions.count; i++)
         profile->functions.items[i].first_line = 0;
     free(runs);
@@ -42,7 +39,7 @@ double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by)
     if (by == PT_COMPARE_SHARE || by == PT_COMPARE_REQUEST)
         return side->whole_ns ? 100 / (double)side->whole_ns : 0;
     if (by == PT_COMPARE_TIME)
-        return side->wall_ns ? 1e3 / (double)side->wall_ns : 0;
+        return side->sum.wall_ns ? 1e3 / (double)side->sum.wall_ns : 0;
     return side->run_count ? 1e-9 / side->run_count : 0;
 }
 

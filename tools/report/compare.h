@@ -17,7 +17,7 @@ struct pt_side {
     struct pt_accounting sum;
     struct pt_draws draws;
     uint64_t whole_ns; /* CPU time that shares are of */
-    uint64_t start_unix_ns, wall_ns;
+    uint64_t start_unix_ns;
     struct pt_several
         runs; /* CPU seconds of the program in each of the side's runs; no runs: only a part is selected */
     uint32_t run_count;

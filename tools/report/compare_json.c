@@ -11,7 +11,7 @@ static void put_side(struct pt_json *json, const char *key, const struct pt_side
     const struct pt_accounting *sum = &side->sum;
     pt_json_begin(json, key, '{');
     pt_json_number(json, "start_unix_ns", side->start_unix_ns);
-    pt_json_number(json, "wall_ns", side->wall_ns);
+    pt_json_number(json, "wall_ns", side->sum.wall_ns);
     pt_json_number(json, "runs", side->run_count);
     pt_json_number(json, "samples", side->draws.count);
     pt_json_number(json, "shown_ns", side->whole_ns);

@@ -30,7 +30,7 @@ static void print_side(FILE *out, char letter, const struct pt_side *side)
         snprintf(runs, sizeof runs, "%" PRIu32 " runs, ", side->run_count);
     int used = fprintf(out, "%c  %s  ", letter, start);
     pt_put_paragraph(out, (uint32_t)used, SIDE_INDENTATION, "%s%.2f s CPU in %.2f s, %" PRIu64 " sample%s", runs,
-                     pt_seconds(side->whole_ns), pt_seconds(side->wall_ns), side->draws.count,
+                     pt_seconds(side->whole_ns), pt_seconds(side->sum.wall_ns), side->draws.count,
                      pt_plural(side->draws.count, "s"));
     fprintf(out, "%*s", SIDE_INDENTATION, "");
     pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),

@@ -59,10 +59,8 @@ void pt_report_header(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
     struct pt_buffer command = {0}, versions = {0}, of_runs = {0};
-    uint64_t start, end;
-    pt_profile_span(profile, &start, &end);
     append_versions(&versions, profile);
-    double wall = end > start ? pt_seconds(end - start) : 0, cpu = pt_seconds(report->program_ns);
+    double wall = pt_seconds(report->sum.wall_ns), cpu = pt_seconds(report->program_ns);
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
     pt_typed_command(&command, pt_string(profile, pt_summary_first_process(profile)->command_line));
     pt_print_text(stdout, command.data, 0, PT_STYLE_HEADING);

@@ -31,9 +31,7 @@ static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
  * preempted (an involuntary switch) waited for a CPU, which is no property of the program. */
 static void hint_waiting(const struct pt_report *report)
 {
-    uint64_t start, end;
-    pt_profile_span(report->profile, &start, &end);
-    uint64_t wall_ns = end > start ? end - start : 0, preempted_ns = report->sum.involuntary_switches * PREEMPTED_NS;
+    uint64_t wall_ns = report->sum.wall_ns, preempted_ns = report->sum.involuntary_switches * PREEMPTED_NS;
     if (report->profile->selected || wall_ns <= report->sum.cpu_ns + preempted_ns ||
         pt_percent(wall_ns - report->sum.cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
         return;

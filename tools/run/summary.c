@@ -112,14 +112,12 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
     struct pt_buffer text = {0}, ends = {0};
-    uint64_t start, end;
     uint32_t processes = profile->processes.count;
-    pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
     append_bill(&text, sum.cpu_ns, billed_ns);
-    if (end > start)
-        pt_buffer_format(&text, " in %.2f s", (double)(end - start) / 1e9);
+    if (sum.wall_ns)
+        pt_buffer_format(&text, " in %.2f s", pt_seconds(sum.wall_ns));
     pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
     pt_open_ends_append(&ends, &open);
     if (ends.length)

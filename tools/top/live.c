@@ -207,8 +207,9 @@ static void refresh_clock(struct pt_live *live)
         live->alive += pt_live_is_alive(live, i);
     if (!live->alive && end)
         live->now_unix_ns = end;
-    live->since_ns = end > start ? end - start : 0;
-    live->wall_ns = live->since_ns < PT_LIVE_WINDOW_NS ? live->since_ns : PT_LIVE_WINDOW_NS;
+    uint64_t span_ns = end > start ? end - start : 0;
+    live->since_ns = pt_profile_accounting(profile).wall_ns;
+    live->wall_ns = span_ns < PT_LIVE_WINDOW_NS ? span_ns : PT_LIVE_WINDOW_NS;
 }
 
 static void drop_old(struct pt_live *live)

@@ -39,7 +39,7 @@ struct pt_live {
     struct pt_fold fold;  /* native frames, as --native says */
     uint64_t now_unix_ns; /* time of the last read; if the run is over, its end */
     uint64_t wall_ns;     /* length of the window, which a younger run does not fill */
-    uint64_t since_ns;    /* from the start of the run to its last flush */
+    uint64_t since_ns;    /* in which a process of the run ran, until its last flush */
     uint32_t alive;       /* number of processes that still run */
     PT_TABLE_OF(struct pt_recent) recent;
     PT_TABLE_OF(struct pt_recent_requests) requests;

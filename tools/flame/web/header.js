@@ -13,7 +13,7 @@ function showHeader(app) {
     document.getElementById("title").title = short(command, 2000);
     const versions = [...new Set(sides.flatMap((side) => side.pythons))];
     const sum = (side) => {
-        const wall = (side.end_ms - side.start_ms) / 1000;
+        const wall = side.wall_ns / 1e9;
         return seconds(side.cpu_ns) + " CPU" + (wall > 0 ? " in " + wall.toFixed(1) + " s (" +
             (side.cpu_ns / 1e9 / wall).toFixed(2) + " cores busy)" : "") + ", " + plural(side.samples, "sample");
     };

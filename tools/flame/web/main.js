@@ -71,7 +71,7 @@ class App {
         this.side = this.diff ? state.width : 0;
         this.wholes = this.tree.total.map((total) => total[0]);
         /* What shares are of: a second of CPU in each second is the whole of one core. */
-        this.bases = state.by === "time" ? this.data.sides.map((side) => (side.end_ms - side.start_ms) * 1e6) : this.wholes;
+        this.bases = state.by === "time" ? this.data.sides.map((side) => side.wall_ns) : this.wholes;
         this.totals = functionTotals(this.data, this.tree, 0);
         this.draws = this.data.sides.map((side, i) => drawsOf(this.data, this.tree, i));
         this.marks = this.diff ? markChanges(this) : null;
