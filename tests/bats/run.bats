@@ -111,6 +111,10 @@ END
     sleep 1 # 3.14's fork server ends after its parent
     [ "$("$PYPROF" info | grep -c ' ended by a signal$')" -eq 2 ] || fail "$("$PYPROF" info)"
     "$PYPROF" info | grep -q 'threads [1-9].* (0 alive)' || fail "$("$PYPROF" info)"
+    # Of the one that its parent, killed in the same moment, did not wait for.
+    mkdir killed
+    "$PYPROF" run -o killed -- timeout -s KILL 1 "$PYTHON" "$WORKLOADS/spin.py" 300 2>err.txt || true
+    lines_of err.txt 2 ', 1 process \(1 ended by a signal\); next: '
     old=$(compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/*/bin/python3.[67]" | head -n 1)
     [ -n "$old" ] || skip "no Python 3.6 or 3.7 here"
     "$PYPROF" run -- "$old" -c 'sum(range(9000000))' 2>err.txt

@@ -133,6 +133,25 @@ print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
     begins_with "pyprof: ${pids[0]}: no such process" "$PYPROF" top --count 1 "${pids[0]}"
 }
 
+# top_says PATTERN: for wait_until.
+top_says() {
+    "$PYPROF" top --count 1 | grep -q "$1"
+}
+
+@test "what was killed runs no more, though its parent takes no notice" {
+    /usr/bin/python3 - "$PYTHON" "$WORKLOADS/spin.py" <<'END' 3>&- &
+import glob, os, subprocess, sys, time
+spin = subprocess.Popen([*sys.argv[1:], "300"], env={**os.environ, "LD_PRELOAD": os.environ["LIBPYPROF"]})
+while not glob.glob("pyprof.out/*"):
+    time.sleep(0.1)
+spin.kill()
+time.sleep(300)
+END
+    parent=$!
+    wait_until 60 top_says '^0 processes running, 1 ended'
+    kill "$parent"
+}
+
 @test "of a run that is over: the seconds that export says, to the last decimal" {
     start 2
     stop

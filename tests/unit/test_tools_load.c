@@ -1,5 +1,6 @@
 /* Which files and runs are loaded, and what is refused. */
 #include "log_fixture.h"
+#include "tools/load/alive.h"
 #include "tools/load/load.h"
 #include "tools/view/open_ends.h"
 #include <setjmp.h>
@@ -194,6 +195,22 @@ static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
     free(space);
 }
 
+/* It may take the kernel long to free its memory, and its parent to take notice. */
+static void what_was_killed_does_not_run(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        pid_t child = child_that_waits();
+        assert_true(pt_runs((uint64_t)child));
+        assert_int_equal(kill(child, SIGKILL), 0);
+        assert_false(pt_runs((uint64_t)child));
+        assert_int_equal(waitid(P_PID, (id_t)child, &(siginfo_t){0}, WEXITED | WNOWAIT), 0);
+        assert_false(pt_runs((uint64_t)child));
+        assert_int_equal(waitpid(child, NULL, 0), child);
+        assert_false(pt_runs((uint64_t)child));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -202,6 +219,7 @@ int main(void)
         cmocka_unit_test(one_bad_file_does_not_spoil_a_directory),
         cmocka_unit_test(what_is_no_profile_is_refused),
         cmocka_unit_test(how_a_process_ended_is_as_of_the_bytes_that_are_read),
+        cmocka_unit_test(what_was_killed_does_not_run),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

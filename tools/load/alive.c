@@ -2,9 +2,13 @@
 #include "alive.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#define PF_EXITING 4u /* the kernel's flag of a thread that exits; it may take long to free its memory */
+#define KILL_BIT   (1u << (SIGKILL - 1))
 
 char *pt_machine(struct pt_text boot_id, struct pt_text pid_namespace)
 {
@@ -28,24 +32,35 @@ char *pt_own_machine(void)
                       (struct pt_text){pid_namespace, length > 0 ? (size_t)length : 0});
 }
 
-static bool is_zombie(const char *directory)
+static bool seems_to_run(uint64_t pid)
 {
-    char path[64], text[512] = "";
-    snprintf(path, sizeof path, "%s/stat", directory);
+    char path[32], text[512], state = 'X';
+    unsigned flags = 0;
+    uint64_t pending = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", pid);
     FILE *file = fopen(path, "re");
-    size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
-    if (file)
-        fclose(file);
-    text[length] = '\0';
+    if (!file)
+        return false;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
     const char *end = strrchr(text, ')');
-    return end && strncmp(end, ") Z", 3) == 0;
+    if (end)
+        sscanf(end,
+               ") %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%*s %*s %*s %" SCNu64,
+               &state, &flags, &pending);
+    return !strchr("ZX", state) && !(flags & PF_EXITING) && !(pending & KILL_BIT);
+}
+
+/* The kernel reads the flag before the signal: the process may take the signal, and set the flag, in between. */
+bool pt_runs(uint64_t pid)
+{
+    return seems_to_run(pid) && seems_to_run(pid);
 }
 
 enum pt_alive pt_alive(const char *own, const char *machine, uint64_t pid)
 {
-    char directory[32];
     if (!*own || strcmp(machine, own) != 0)
         return PT_ALIVE_UNKNOWN;
-    snprintf(directory, sizeof directory, "/proc/%" PRIu64, pid);
-    return access(directory, F_OK) == 0 && !is_zombie(directory) ? PT_ALIVE_YES : PT_ALIVE_NO;
+    return pt_runs(pid) ? PT_ALIVE_YES : PT_ALIVE_NO;
 }

@@ -9,6 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "alive.h"
 #include "growing_file.h"
 #include "parts.h"
 
@@ -97,13 +98,11 @@ static bool is_here(const struct pt_process *process, const struct pt_profile *p
 bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t number, uint64_t now)
 {
     const struct pt_process *process = &follow->profile->processes.items[number];
-    char path[32];
     if (process->ended)
         return false;
     if (process->end_unix_ns + SILENT_NS > now || !is_here(process, follow->profile))
         return true;
-    snprintf(path, sizeof path, "/proc/%" PRIu64, process->pid);
-    return access(path, F_OK) == 0;
+    return pt_runs(process->pid);
 }
 
 /* A parent's log may appear after its child's: the run that is shown may turn out to be a part of another. */
