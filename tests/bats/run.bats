@@ -244,8 +244,18 @@ END
     [ "$status" -eq 3 ] || fail "status $status"
     lines_of err.txt 2 '^pyprof: \./static is not profiled: .*the program is static'
     tail -n 1 err.txt | grep -q '^pyprof: nothing was profiled: .*the program is static' || fail "$(cat err.txt)"
-    "$PYPROF" run -- sleep 0.1 2>err.txt
-    lines_of err.txt 2 "^pyprof: nothing was profiled: .*'pyprof doctor -- sleep' checks for other reasons$"
+    "$PYPROF" run --hz 50 -- sleep 0.1 2>err.txt
+    lines_of err.txt 2 "^pyprof: nothing was profiled: no Python in it used the CPU time of a sample, 20 ms; 'pyprof doctor -- sleep' checks for other reasons$"
+    "$PYPROF" run -- env -i "$PYTHON" "$WORKLOADS/spin.py" 0.2 2>err.txt
+    lines_of err.txt 2 "^pyprof: nothing was profiled: what used CPU time in it is no Python, or LD_PRELOAD was removed .*'env -i' .*; 'pyprof doctor -- env' "
+    # By a signal, or as a shell and timeout say it.
+    mkdir there
+    for command in "sh -c 'kill -KILL \$\$'" "sh -c 'exit 137'" "sh -c 'exit 143'" 'timeout 0.01 sleep 60'; do
+        eval "'$PYPROF' run -o there -- $command 2>err.txt" || true
+        lines_of err.txt 2 '^pyprof: nothing was profiled: the command was killed [.0-9]+ s after its start, before its profile was first written: that takes an eighth of a second$'
+    done
+    "$PYPROF" run -o there -- sh -c 'exit 124' 2>err.txt || true
+    lines_of err.txt 2 'no Python in it used'
     # Another one's files in the directory are not this run's.
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     "$PYPROF" run -- sleep 0.1 2>err.txt
@@ -490,7 +500,7 @@ os.system("kill -KILL $PPID")
 END
     "$PYPROF" run -- "$PYTHON" killed.py 2>err.txt || true
     if [ "$(id -u)" = 0 ]; then
-        lines_of err.txt 2 '^pyprof: nothing was profiled: .*was killed before its first write: as root, a second after its start, .*mkdir -p [^)]*pyprof.out'
+        lines_of err.txt 2 '^pyprof: nothing was profiled: the command was killed [0-9.]+ s after its start, before .* as root .*: mkdir -p [^ ]*pyprof.out$'
         [ ! -e pyprof.out ] || fail "there is a directory"
     fi
     rm -rf pyprof.out

@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/numbers.h"
+
 #define NS_PER_SECOND UINT64_C(1000000000)
 #define NS_PER_US     1000
 
@@ -89,7 +91,7 @@ static uint64_t ns_of(struct timeval time)
     return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
-int pt_command_wait(pid_t command, uint64_t *billed_ns)
+struct pt_ended pt_command_wait(pid_t command, uint64_t since_ns)
 {
     sigset_t ours = waited_for();
     for (;;) {
@@ -98,10 +100,9 @@ int pt_command_wait(pid_t command, uint64_t *billed_ns)
         int status;
         /* As the first process of a container, this program gets children of others as well. */
         for (pid_t ended; (ended = wait4(-1, &status, WNOHANG, &used)) > 0;)
-            if (ended == command) {
-                *billed_ns = ns_of(used.ru_utime) + ns_of(used.ru_stime);
-                return status;
-            }
+            if (ended == command)
+                return (struct pt_ended){status, ns_of(used.ru_utime) + ns_of(used.ru_stime),
+                                         pt_clock_ns(CLOCK_MONOTONIC) - since_ns};
         if (sigwaitinfo(&ours, &info) > 0)
             pass_on(command, &info);
     }

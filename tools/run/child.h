@@ -3,7 +3,6 @@
 #ifndef PT_RUN_CHILD_H
 #define PT_RUN_CHILD_H
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -12,9 +11,15 @@
  * they are the command's. */
 pid_t pt_command_start(char **arguments);
 
-/* Waits until the command has ended and returns its wait status. Passes on signals that are sent to this program.
- * *billed_ns: the CPU time that the kernel billed to the command and to the descendants that were waited for. */
-int pt_command_wait(pid_t command, uint64_t *billed_ns);
+struct pt_ended {
+    int wait_status;
+    uint64_t billed_ns; /* CPU time of the command and of the descendants that were waited for */
+    uint64_t ran_ns;
+};
+
+/* Waits until the command, started then (CLOCK_MONOTONIC), has ended. Passes on signals that are sent to this program.
+ */
+struct pt_ended pt_command_wait(pid_t command, uint64_t since_ns);
 
 /* Ends this program by the signal that ended the command, or returns the exit status of the command. */
 int pt_command_status(int wait_status);

@@ -10,6 +10,7 @@
 
 #include "../base/library_path.h"
 #include "../base/memory.h"
+#include "../base/numbers.h"
 #include "../base/output.h"
 #include "../cli/commands.h"
 #include "../doctor/checks.h"
@@ -147,6 +148,7 @@ int pt_cmd_run(const struct pt_cli *cli)
     struct place place = choose_place(cli);
     set_environment(cli, library, place.directory, run);
     time_t since = time(NULL) - CLOCKS_APART;
+    uint64_t since_ns = pt_clock_ns(CLOCK_MONOTONIC);
     pid_t command = pt_command_start(cli->arguments);
     int status = errno == ENOENT ? PT_EXIT_NO_COMMAND : PT_EXIT_CANNOT_RUN;
     if (command < 0) {
@@ -154,11 +156,10 @@ int pt_cmd_run(const struct pt_cli *cli)
     } else {
         char *obstacle = obstacle_of(cli->arguments[0]);
         say_beginning(cli->arguments[0], &place, obstacle);
-        uint64_t billed_ns = 0;
-        int wait_status = pt_command_wait(command, &billed_ns);
-        pt_run_summary(run, since, billed_ns, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
+        struct pt_ended ended = pt_command_wait(command, since_ns);
+        pt_run_summary(run, since, &ended, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
         free(obstacle);
-        status = pt_command_status(wait_status);
+        status = pt_command_status(ended.wait_status);
     }
     free(library);
     free(run);

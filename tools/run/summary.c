@@ -2,16 +2,20 @@
 #include "summary.h"
 
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../preload/common/settings.h"
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../profile/frame_text.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "bill.h"
@@ -20,8 +24,9 @@
 /* From here on it is said that the kernel has billed more than is recorded. */
 #define MORE_NS    UINT64_C(10000000)
 #define MORE_SHARE 200
-/* From here on Python used enough CPU time for a sample, if it was Python. */
-#define KILLED_NS UINT64_C(20000000)
+#define OF_SIGNAL  128 /* a shell's status of a child that a signal ended is so much more */
+#define TIMED_OUT  124 /* timeout's status */
+#define EARLY      4   /* times what the first write takes: Python may have been started a little later */
 
 /* Files that were written since the run began. */
 struct recent {
@@ -130,32 +135,48 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     pt_buffer_free(&ends);
 }
 
-/* Says why there may be no profile. */
-static void append_reasons(struct pt_buffer *text, uint64_t billed_ns, const char *directory, const char *command)
+/* Returns whether a signal has ended the command, or by its status what it waited for: a shell's child, or timeout's.
+ */
+static bool was_killed(int wait_status, const char *command)
 {
-    if (billed_ns < KILLED_NS)
-        pt_buffer_text(text, "no Python in it used the CPU time of a sample, 10 ms");
-    else
-        pt_buffer_format(text, "what used the %.2f s of CPU time has no Python", (double)billed_ns / 1e9);
-    pt_buffer_text(text, ", or it was killed before its first write: ");
-    if (geteuid() == 0 && access(directory, F_OK) != 0) {
-        pt_buffer_text(text, "as root, a second after its start, and an eighth of a second once there is a directory "
-                             "(mkdir -p ");
-        pt_append_argument(text, directory);
-        pt_buffer_text(text, ")");
-    } else {
-        pt_buffer_text(text, "an eighth of a second after its start");
+    int status = WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 0;
+    return WIFSIGNALED(wait_status) || status == OF_SIGNAL + SIGKILL || status == OF_SIGNAL + SIGTERM ||
+           (status == TIMED_OUT && strcmp(pt_base_name(command), "timeout") == 0);
+}
+
+/* Says why there may be no profile: what was killed may have used CPU time that nobody was billed. */
+static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended, const char *directory,
+                           const char *command)
+{
+    bool killed = was_killed(ended->wait_status, command), late = geteuid() == 0 && access(directory, F_OK) != 0;
+    uint64_t hz;
+    pp_setting_read(PP_SETTING_HZ, getenv(pp_setting_names[PP_SETTING_HZ]), &hz);
+    if (killed && ended->ran_ns < EARLY * (late ? NS_PER_SECOND : NS_PER_SECOND / 8)) {
+        pt_buffer_format(text, "the command was killed %.2f s after its start, before its profile was first written: ",
+                         pt_seconds(ended->ran_ns));
+        pt_buffer_text(text,
+                       late ? "as root that takes a second, or an eighth of one once there is a directory: mkdir -p "
+                            : "that takes an eighth of a second");
+        if (late)
+            pt_append_argument(text, directory);
+        return;
     }
+    if (killed || ended->billed_ns >= 2 * NS_PER_SECOND / hz)
+        pt_buffer_text(text,
+                       "what used CPU time in it is no Python, or LD_PRELOAD was removed on the way, as 'env -i' and "
+                       "sudo do: put 'pyprof run --' behind these");
+    else
+        pt_buffer_format(text, "no Python in it used the CPU time of a sample, %g ms", 1e3 / (double)hz);
     pt_buffer_format(text, "; 'pyprof doctor -- %s' checks for other reasons", command);
 }
 
-static void say_nothing(uint64_t billed_ns, const char *directory, const char *place, const char *reason,
+static void say_nothing(const struct pt_ended *ended, const char *directory, const char *place, const char *reason,
                         const char *command)
 {
     struct pt_buffer text = {0};
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
     if (!reason)
-        append_reasons(&text, billed_ns, directory, command);
+        append_reasons(&text, ended, directory, command);
     if (pt_each_log(directory, NULL, NULL) > 0) {
         pt_buffer_text(&text, "; an earlier run is shown by: ");
         append_report(&text, place);
@@ -164,15 +185,15 @@ static void say_nothing(uint64_t billed_ns, const char *directory, const char *p
     pt_buffer_free(&text);
 }
 
-void pt_run_summary(const char *run, time_t since, uint64_t billed_ns, const char *directory, const char *named,
-                    uint32_t hz, const char *reason, const char *command)
+void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
+                    const char *named, uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
-    struct pt_profile *profile = load_run(run, since, billed_ns, directory, &elsewhere);
+    struct pt_profile *profile = load_run(run, since, ended->billed_ns, directory, &elsewhere);
     if (profile)
-        say_sums(profile, billed_ns, elsewhere ? elsewhere : named, hz);
+        say_sums(profile, ended->billed_ns, elsewhere ? elsewhere : named, hz);
     else
-        say_nothing(billed_ns, directory, named, reason, command);
+        say_nothing(ended, directory, named, reason, command);
     pt_profile_free(profile);
     free(elsewhere);
 }
