@@ -272,6 +272,18 @@ time.sleep(300)'
     chmod +x script
     doctor 0 -- ./script
     says 'ok command ./script is a script, run by .*/sh ok command .*/sh is a .* program ok python sh is not Python itself'
+    # It starts Python without LD_PRELOAD, unless that is set again.
+    for option in - -i --ignore-environment; do
+        doctor 1 -- env "$option" "$PYTHON" -c pass
+        says "FAIL command env $option removes LD_PRELOAD from .* -> put 'pyprof run --' behind it"
+        doctor 0 -- env "$option" LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c pass
+        doctor 0 -- env "$option" "$PYPROF" run -- "$PYTHON" -c pass
+    done
+    doctor 0 -- env HOME=/ "$PYTHON" -i
+    printf '#!/bin/sh\n' >sudo
+    chmod +x sudo
+    doctor 1 -- ./sudo -u nobody "$PYTHON"
+    says 'FAIL command sudo removes LD_PRELOAD'
     doctor 1 -- no-such-command
     says 'FAIL command no-such-command: command not found -> is it in PATH'
     cp "$(command -v sleep)" privileged

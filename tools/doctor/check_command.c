@@ -10,6 +10,7 @@
 
 #include "../base/library_path.h"
 #include "../base/memory.h"
+#include "../profile/frame_text.h"
 #include "checks.h"
 
 #define TOPIC            "command"
@@ -108,8 +109,39 @@ static void check_preload(const struct pt_process_info *subject, const struct pt
     free(found);
 }
 
-void pt_check_command(const struct pt_process_info *subject, const char *command, struct pt_findings *findings)
+/* Programs that start another without LD_PRELOAD, where they have one of these options first; sudo always does. */
+static const struct {
+    const char *name, *options[4];
+} clearing[] = {{"env", {"-", "-i", "--ignore-environment"}},
+                {"su", {"-", "-l", "--login"}},
+                {"runuser", {"-", "-l", "--login"}},
+                {"sudo", {NULL}}};
+
+static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
 {
+    const char *name = pt_base_name(arguments[0]), *first = arguments[1] ? arguments[1] : "", *option = NULL;
+    bool clears = false;
+    for (size_t i = 0; i < sizeof clearing / sizeof clearing[0]; i++) {
+        const char *const *options = clearing[i].options;
+        if (strcmp(name, clearing[i].name) != 0)
+            continue;
+        for (clears = !*options; *options && !option; options++)
+            option = strcmp(first, *options) == 0 ? first : NULL;
+    }
+    for (char *const *at = arguments + 1; *at; at++) /* what is set again behind it counts */
+        if (strncmp(*at, "LD_PRELOAD=", 11) == 0 || strcmp(pt_base_name(*at), "pyprof") == 0)
+            return true;
+    if (!clears && !option)
+        return true;
+    pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s%s%s removes LD_PRELOAD from the environment of what it starts", name,
+            option ? " " : "", option ? option : "");
+    pt_remedy(findings, "put 'pyprof run --' behind it, before the program that it starts");
+    return false;
+}
+
+void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings)
+{
+    const char *command = arguments[0];
     char *path = resolve(command);
     struct pt_elf_facts facts;
     if (!path) {
@@ -118,7 +150,8 @@ void pt_check_command(const struct pt_process_info *subject, const char *command
         pt_remedy(findings, errno == ENOENT ? "is it in PATH? else give its path" : "make it executable: chmod +x");
         return;
     }
-    for (unsigned depth = 0; depth < MOST_INTERPRETED && !is_privileged(path, findings); depth++) {
+    bool keeps = keeps_preload(arguments, findings);
+    for (unsigned depth = 0; keeps && depth < MOST_INTERPRETED && !is_privileged(path, findings); depth++) {
         if (pt_elf_facts_read(path, &facts)) {
             pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a %s program", path, pt_elf_kind(&facts));
             say_python(path, &facts, findings);

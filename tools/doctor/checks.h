@@ -44,8 +44,8 @@ int pt_output_error(const char *directory);
 
 /* Checks what the kernel permits on this machine. */
 void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings);
-/* Checks a command before it is run. */
-void pt_check_command(const struct pt_process_info *subject, const char *command, struct pt_findings *findings);
+/* Checks a command before it is run; its arguments end with NULL. */
+void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings);
 /* Checks the latest run in the default directory. */
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings);
 

@@ -107,7 +107,7 @@ static int examine_process(const struct pt_cli *cli, int pid)
 }
 
 /* Checks what holds for every program that is started from here. */
-static int examine_here(const struct pt_cli *cli, const char *command)
+static int examine_here(const struct pt_cli *cli, char *const *command)
 {
     struct pt_process_info own;
     struct pt_findings findings = {0};
@@ -139,7 +139,7 @@ static int examine_here(const struct pt_cli *cli, const char *command)
 int pt_cmd_doctor(const struct pt_cli *cli)
 {
     if (cli->after_dashes && cli->argument_count)
-        return examine_here(cli, cli->arguments[0]);
+        return examine_here(cli, cli->arguments);
     if (!cli->argument_count && !cli->after_dashes)
         return examine_here(cli, NULL);
     if (cli->argument_count != 1) {

@@ -71,14 +71,14 @@ static char *make_run(void)
 }
 
 /* Why the library will not be in the command, NULL when it will as far as its file says. The caller frees. */
-static char *obstacle_of(const char *command)
+static char *obstacle_of(char *const *arguments)
 {
     struct pt_process_info own;
     struct pt_findings findings = {0};
     struct pt_buffer text = {0};
     if (!pt_process_info_read(getpid(), &own))
         return NULL;
-    pt_check_command(&own, command, &findings);
+    pt_check_command(&own, arguments, &findings);
     const struct pt_finding *bad = pt_findings_first(&findings, PT_LEVEL_FAIL);
     if (bad)
         pt_buffer_format(&text, "%s%s%s", bad->what, bad->remedy ? "; " : "", bad->remedy ? bad->remedy : "");
@@ -154,7 +154,7 @@ int pt_cmd_run(const struct pt_cli *cli)
     if (command < 0) {
         say_failure(cli->arguments[0], errno);
     } else {
-        char *obstacle = obstacle_of(cli->arguments[0]);
+        char *obstacle = obstacle_of(cli->arguments);
         say_beginning(cli->arguments[0], &place, obstacle);
         struct pt_ended ended = pt_command_wait(command, since_ns);
         pt_run_summary(run, since, &ended, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
