@@ -80,7 +80,7 @@ int main(int argc, char **argv)
     }
     const struct pt_command *command = pt_command_named(help ? argv[2] : name);
     if (!command) {
-        pt_unknown_command(help ? argv[2] : name);
+        pt_unknown_command(argv + 1 + help);
         return PT_EXIT_USAGE;
     }
     if (help)

@@ -75,27 +75,32 @@ static const char *nearest(const char *name)
     return found;
 }
 
-/* Appends how to profile it, if the name is that of a program or a script. */
-static void append_program(struct pt_buffer *answer, const char *name)
+/* Appends how to profile it, if the first word is the name of a program or a script. */
+static void append_program(struct pt_buffer *answer, char *const *words)
 {
+    const char *name = words[0];
     bool script = pt_has_extension(name, ".py"), number = *name && !name[strspn(name, "0123456789")];
     if (number)
         pt_buffer_format(answer, "to watch a process: pyprof top %s", name);
     else if (script || strncmp(name, "python", 6) == 0 || (strchr(name, '/') && access(name, X_OK) == 0)) {
         pt_buffer_format(answer, "to profile a program: pyprof run -- %s", script ? "python " : "");
-        pt_append_argument(answer, name);
+        for (pt_append_argument(answer, name); *++words;) {
+            pt_buffer_text(answer, " ");
+            pt_append_argument(answer, *words);
+        }
     }
 }
 
-void pt_unknown_command(const char *name)
+void pt_unknown_command(char *const *words)
 {
     struct pt_buffer answer = {0};
+    const char *name = words[0];
     const char *meant = nearest(name);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (is_word(others[i].names, name))
             pt_buffer_text(&answer, others[i].answer);
     if (!answer.length)
-        append_program(&answer, name);
+        append_program(&answer, words);
     if (answer.length)
         pt_error("no command '%s'; %s", name, answer.data);
     else if (meant)

@@ -146,6 +146,7 @@ answers() {
     for word in xy frobnicate s o; do answers $word "'pyprof --help' lists them$"; done
     answers app.py 'pyprof run -- python app.py$'
     answers python3.12 'pyprof run -- python3.12$'
+    refuses 2 "pyprof run -- python3 'my app.py' -v$" python3 'my app.py' -v
     answers 4711 'pyprof top 4711$'
     refuses 2 'pyprof run -- python app.py' # nothing at all
     # Nothing is offered that does not exist.

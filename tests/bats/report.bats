@@ -375,7 +375,7 @@ END
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" report >report.txt
     unwrapped <report.txt >flat.txt
-    grep -qE ' [0-9.]+ % of the kernel.s [0-9.]+ s since Python.s start accounted for; the profiler used [0-9.]+ s of it \([0-9.]+ %\)' flat.txt || fail "$(cat report.txt)"
+    grep -qE ' [0-9.]+ % of the kernel.s [0-9.]+ s since Python.s start accounted for; the profiler used [0-9.]+ (s|ms|µs) of it \([0-9.]+ %\)' flat.txt || fail "$(cat report.txt)"
     unsampled=$("$PYPROF" info --json | /usr/bin/python3 -c 'import json, sys; total = json.load(sys.stdin)["total"]; print(int(100 * total["unsampled_ns"] / total["cpu_ns"]))')
     [ "$unsampled" -ge 4 ] || ! grep -q 'sampled [0-9.]* + unsampled' report.txt || fail "$(cat report.txt)"
 }

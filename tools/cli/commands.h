@@ -11,8 +11,8 @@ extern const unsigned pt_command_count;
 /* Returns the command of this name, NULL when there is none. */
 const struct pt_command *pt_command_named(const char *name);
 
-/* Says that there is no such command, and what may have been meant. */
-void pt_unknown_command(const char *name);
+/* Says that there is no such command as the first of these words, and what may have been meant. */
+void pt_unknown_command(char *const *words);
 
 int pt_cmd_run(const struct pt_cli *cli);
 int pt_cmd_report(const struct pt_cli *cli);

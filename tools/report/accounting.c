@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "../base/print.h"
+#include "../profile/requests.h"
 #include "../profile/traces.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
@@ -59,10 +60,9 @@ static void print_bill(const struct pt_report *report)
     if (billed_ns > cpu_ns)
         pt_print_paragraph(
             0, 2,
-            "The kernel billed the whole run at least %.3f s: these %.3f s, and at least %.3f s (%.1f %%) besides; "
-            "starts before Python, ends of processes, programs without Python and what killed processes had not "
-            "written "
-            "yet are in no profile",
+            "The kernel billed the whole run at least %.3f s: these %.3f s, and at least %.3f s (%.1f %%) that no "
+            "profile has: starts before Python, ends of processes, programs without Python, what killed processes had "
+            "not written",
             pt_seconds(billed_ns), pt_seconds(cpu_ns), pt_seconds(billed_ns - cpu_ns),
             pt_percent(billed_ns - cpu_ns, billed_ns));
 }
@@ -95,13 +95,16 @@ void pt_report_accounting(const struct pt_report *report)
 {
     const struct pt_accounting *sum = &report->sum;
     uint64_t difference = difference_of(sum), accounted = sum->cpu_ns > difference ? sum->cpu_ns - difference : 0;
+    struct pt_buffer own = {0};
+    pt_append_duration(&own, (double)sum->own_ns);
     putchar('\n');
     pt_print_paragraph(
         0, 2,
-        "%.1f %% of the kernel's %.2f s since Python's start%s accounted for; the profiler used %.2f s of "
-        "it (%.1f %%), which no share includes",
+        "%.1f %% of the kernel's %.2f s since Python's start%s accounted for; the profiler used %s of it (%.1f %%), "
+        "which no share includes",
         pt_percent(accounted, sum->cpu_ns), pt_seconds(sum->cpu_ns), report->profile->selected ? " (all that ran)" : "",
-        pt_seconds(sum->own_ns), pt_percent(sum->own_ns, sum->cpu_ns));
+        own.data, pt_percent(sum->own_ns, sum->cpu_ns));
+    pt_buffer_free(&own);
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT ||
         pt_percent(sum->unsampled_ns + sum->lost_ns, sum->cpu_ns) > UNSEEN_PERCENT)
         print_sums(sum);
