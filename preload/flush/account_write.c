@@ -10,6 +10,12 @@
 
 static struct pp_buffer list; /* of the field that is being written */
 
+static void put_list(struct pp_buffer *fields, unsigned key)
+{
+    fields->failed |= list.failed;
+    pp_put_field(fields, key, list.data, list.length);
+}
+
 static void put_handler_cost(struct pp_buffer *fields)
 {
     uint64_t count = 0, sum = 0, max = 0, histogram[PP_HANDLER_BUCKETS] = {0};
@@ -27,7 +33,7 @@ static void put_handler_cost(struct pp_buffer *fields)
     pp_buffer_clear(&list);
     for (unsigned k = 0; k < PP_HANDLER_BUCKETS; k++)
         pp_put_varint(&list, histogram[k]);
-    pp_put_field(fields, PP_ACCOUNT_HANDLER_HISTOGRAM, list.data, list.length);
+    put_list(fields, PP_ACCOUNT_HANDLER_HISTOGRAM);
 }
 
 void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
@@ -75,10 +81,10 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         pp_put_number_field(fields, numbers[i].key, numbers[i].value);
     pp_buffer_clear(&list);
     pp_put_svarint(&list, account->difference_ns);
-    pp_put_field(fields, PP_ACCOUNT_DIFFERENCE_NS, list.data, list.length);
+    put_list(fields, PP_ACCOUNT_DIFFERENCE_NS);
     pp_buffer_clear(&list);
     for (unsigned i = 0; i < PP_REASON_COUNT; i++)
         pp_put_varint(&list, account->reasons[i] + atomic_load(&pp_thread_reasons[i]));
-    pp_put_field(fields, PP_ACCOUNT_REASONS, list.data, list.length);
+    put_list(fields, PP_ACCOUNT_REASONS);
     put_handler_cost(fields);
 }

@@ -196,6 +196,8 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     bool full = pp_write_is_full();
     if (end != PP_END_NOT || full)
         write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
+    if (out.failed)
+        pp_warn_once(PP_CAUSE_OUTPUT, "no memory to write the profile with: what it lacks counts as lost");
     bool written = !out.failed && pp_segment_append(&segment, &out);
     if (written) {
         note_count = 0;

@@ -495,6 +495,24 @@ while time.process_time() < 1.3:
     done
 }
 
+@test "without memory for another page the whole profile is written, or a line says that it is not" {
+    for _ in 1 2 3 4 5 6; do
+        rm -rf pyprof.out
+        profiled "$PYTHON" -c '
+import resource, time
+resource.setrlimit(resource.RLIMIT_AS, (0, 0))
+while time.process_time() < 1.2:
+    sum(range(1000))
+print("as without us")' >out.txt 2>err.txt || fail "status $?: $(cat err.txt)"
+        [ "$(cat out.txt)" = "as without us" ] || fail "$(cat out.txt)"
+        if ! grep -q '^pyprof: no memory to write the profile with' err.txt; then
+            info >info.json
+            reader accounting info.json
+            between 1100000000 "$(reader field info.json cpu_ns)" 1400000000 "ns of CPU without a word"
+        fi
+    done
+}
+
 # loses_little PROGRAM CONDITION: of a few runs there is one in which the process that PROGRAM has killed, and prints with the
 # seconds that the kernel has billed to it, has lost little: CONDITION is awk's, of used and written.
 loses_little() {
