@@ -372,6 +372,10 @@ END
     # so is every other value as it is shown
     [ "$(total --focus 'endpoint=/search/{query}')" = 800000000 ]
     [ "$(total --focus '^endpoint=/search/{query}$')" = 800000000 ]
+    [ "$(total --focus 'label:endpoint=/search/{query}')" = 800000000 ]
+    # a table of what has none
+    "$PYPROF" report --by endpoint --focus 'endpoint=(none)' app.pyprof >none.txt || fail "$(cat none.txt)"
+    grep -qE ' 100.0 % .* \(none\) ' none.txt || fail "$(cat none.txt)"
     PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
 import logs
 log = logs.Log()

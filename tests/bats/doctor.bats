@@ -275,9 +275,14 @@ time.sleep(300)'
     # It starts Python without LD_PRELOAD, unless that is set again.
     for option in - -i --ignore-environment; do
         doctor 1 -- env "$option" "$PYTHON" -c pass
-        says "FAIL command env $option removes LD_PRELOAD from .* -> put 'pyprof run --' behind it"
+        says "FAIL command env $option removes LD_PRELOAD from .* -> put '$PYPROF run --' behind it"
         doctor 0 -- env "$option" LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c pass
         doctor 0 -- env "$option" "$PYPROF" run -- "$PYTHON" -c pass
+    done
+    for option in '-u LD_PRELOAD' -uLD_PRELOAD --unset=LD_PRELOAD LD_PRELOAD=; do
+        # shellcheck disable=SC2086 # two words
+        doctor 1 -- env A=b $option "$PYTHON" -c pass
+        says "FAIL command env $option removes LD_PRELOAD from "
     done
     doctor 0 -- env HOME=/ "$PYTHON" -i
     printf '#!/bin/sh\n' >sudo

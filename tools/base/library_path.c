@@ -15,16 +15,21 @@
 #define UNUSABLE  ":;" /* between directories in LD_LIBRARY_PATH */
 #define SEPARATES " :" /* between libraries in LD_PRELOAD */
 
-/* Directory of this program, "" when the kernel does not say. The caller frees. */
-static char *own_directory(void)
+char *pt_own_path(void)
 {
     char path[PATH_MAX];
     ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     path[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(path, '/');
+    return pt_strdup(path);
+}
+
+/* Directory of this program, "" when the kernel does not say. The caller frees. */
+static char *own_directory(void)
+{
+    char *path = pt_own_path(), *slash = strrchr(path, '/');
     if (slash)
         *slash = '\0';
-    return pt_strdup(path);
+    return path;
 }
 
 char *pt_find_library(void)

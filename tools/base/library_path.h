@@ -7,6 +7,9 @@
 
 #define PT_LIBRARY "libpyprof.so"
 
+/* Returns the path of this program, "" when the kernel does not say. The caller frees. */
+char *pt_own_path(void);
+
 /* Returns the path of the library that belongs to this program, or its bare name when the loader finds it. NULL after a
  * line on stderr. The caller frees. */
 char *pt_find_library(void);

@@ -14,6 +14,7 @@
 #include "checks.h"
 
 #define TOPIC            "command"
+#define PRELOAD          "LD_PRELOAD"
 #define MOST_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
 #define LINE_BYTES       256 /* as much of "#!…" as the kernel reads */
 
@@ -128,14 +129,22 @@ static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
         for (clears = !*options; *options && !option; options++)
             option = strcmp(first, *options) == 0 ? first : NULL;
     }
-    for (char *const *at = arguments + 1; *at; at++) /* what is set again behind it counts */
-        if (strncmp(*at, "LD_PRELOAD=", 11) == 0 || strcmp(pt_base_name(*at), "pyprof") == 0)
-            return true;
+    for (char *const *at = arguments + 1; *at; at++) {
+        bool sets = strncmp(*at, PRELOAD "=", sizeof PRELOAD) == 0;
+        if ((sets && (*at)[sizeof PRELOAD]) || strcmp(pt_base_name(*at), "pyprof") == 0)
+            return true; /* what is set again counts */
+        bool by_name = strcmp(*at, PRELOAD) == 0 && strcmp(at[-1], "-u") == 0;
+        bool unsets = by_name || sets || strcmp(*at, "-u" PRELOAD) == 0 || strcmp(*at, "--unset=" PRELOAD) == 0;
+        if (unsets && strcmp(name, "env") == 0)
+            option = by_name ? "-u " PRELOAD : *at;
+    }
     if (!clears && !option)
         return true;
+    char *own = pt_own_path();
     pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s%s%s removes LD_PRELOAD from the environment of what it starts", name,
             option ? " " : "", option ? option : "");
-    pt_remedy(findings, "put 'pyprof run --' behind it, before the program that it starts");
+    pt_remedy(findings, "put '%s run --' behind it, before the program that it starts", *own ? own : "pyprof");
+    free(own);
     return false;
 }
 

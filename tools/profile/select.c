@@ -208,6 +208,8 @@ static struct matches matches_of(struct pt_profile *profile, const char *pattern
 {
     struct matches matches = {0};
     regex_t regex;
+    if (pattern && strncmp(pattern, PT_GROUP_OWN, strlen(PT_GROUP_OWN)) == 0 && strchr(pattern, '='))
+        pattern += strlen(PT_GROUP_OWN); /* as --by has it */
     if (!pattern || find_absent(profile, pattern, &matches))
         return matches;
     bool compiled = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) == 0; /* not endpoint=/cart/{user} */
@@ -328,6 +330,8 @@ bool pt_select(struct pt_profile *profile)
         add_tasks(profile);
     if (profile->request->middleware)
         profile->middleware = pt_find_middleware(profile);
+    const char *by = profile->request->by;
+    bool has_group = !by || pt_has_group(profile, by); /* what is selected may all be (none) */
     if (selects_names(select) || selects_stacks(select))
         leave_out(profile, select);
     sum_kinds(profile);
@@ -344,8 +348,7 @@ bool pt_select(struct pt_profile *profile)
         pt_say_nothing_is_left(profile);
         return false;
     }
-    const char *by = profile->request->by;
-    if (by && profile->samples.count && !pt_has_group(profile, by)) {
+    if (profile->samples.count && !has_group) {
         pt_say_no_group(profile, by);
         return false;
     }

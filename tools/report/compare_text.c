@@ -37,6 +37,13 @@ static void print_side(FILE *out, char letter, const struct pt_side *side)
                   SIDE_INDENTATION, PT_STYLE_FAINT);
 }
 
+/* Whether the CPU times of the sides' runs differ by more than chance. */
+static bool has_cpu_changed(const struct pt_side sides[2])
+{
+    const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
+    return a->count > 1 && b->count > 1 && pt_means_chance(a, b) <= CHANCE;
+}
+
 /* CPU time is measured, not sampled: only more runs say how much it differs from run to run. */
 static void print_cpu(FILE *out, const struct pt_side sides[2])
 {
@@ -50,7 +57,7 @@ static void print_cpu(FILE *out, const struct pt_side sides[2])
         pt_put_paragraph(out, 2, 2, "One run does not say how much runs differ by chance: see --all");
         return;
     }
-    fprintf(out, ", %s chance\n  ", pt_means_chance(a, b) <= CHANCE ? "more than" : "within");
+    fprintf(out, ", %s chance\n  ", has_cpu_changed(sides) ? "more than" : "within");
     pt_put_paragraph(out, 2, 2, "%.2f to %.2f s in %" PRIu32 " runs, then %.2f to %.2f s in %" PRIu32 " runs", a->least,
                      a->most, a->count, b->least, b->most, b->count);
 }
@@ -179,6 +186,15 @@ void pt_comparison_print(const struct pt_comparison *comparison, const struct pt
         pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE   FILE\n");
         print_rows(&table, comparison->files, comparison->file_count, true, cli->top);
     }
+    /* rows are sorted: those that are more than chance come first */
+    if (!requests && comparison->function_count && !is_marked(comparison->functions) &&
+        has_cpu_changed(comparison->sides)) {
+        putc('\n', out);
+        pt_put_paragraph(
+            out, 0, 2,
+            "The CPU of a run has changed, but its samples are too few to say where: compare more runs, or "
+            "longer ones");
+    }
 }
 
 struct gate {
@@ -216,7 +232,7 @@ static bool judge_cpu(struct gate *gate)
     const struct pt_several *a = &gate->comparison->sides[0].runs, *b = &gate->comparison->sides[1].runs;
     double percent = a->mean > 0 ? 100 * (b->mean - a->mean) / a->mean : 0;
     bool several = a->count > 1 && b->count > 1;
-    if (percent > gate->most && several && pt_means_chance(a, b) <= CHANCE)
+    if (percent > gate->most && has_cpu_changed(gate->comparison->sides))
         fail(gate, "the whole program", "", percent);
     return percent > gate->most && !several;
 }

@@ -32,12 +32,14 @@ static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 static void hint_waiting(const struct pt_report *report)
 {
     uint64_t wall_ns = report->sum.wall_ns, preempted_ns = report->sum.involuntary_switches * PREEMPTED_NS;
-    if (report->profile->selected || wall_ns <= report->sum.cpu_ns + preempted_ns ||
-        pt_percent(wall_ns - report->sum.cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
+    uint64_t billed_ns = pt_summary_billed_ns(report->profile); /* with children that are not profiled */
+    uint64_t cpu_ns = report->sum.cpu_ns > billed_ns ? report->sum.cpu_ns : billed_ns;
+    if (report->profile->selected || wall_ns <= cpu_ns + preempted_ns ||
+        pt_percent(wall_ns - cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
         return;
     hint("the program waited %.0f %% of the %.2f s that it ran, if no CPU limit of its container held it back. pyprof "
          "measures CPU time only: what a program waits for is shown by py-spy dump --pid PID.",
-         pt_percent(wall_ns - report->sum.cpu_ns, wall_ns), pt_seconds(wall_ns));
+         pt_percent(wall_ns - cpu_ns, wall_ns), pt_seconds(wall_ns));
 }
 
 static void hint_spinning(const struct pt_report *report)

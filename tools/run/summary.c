@@ -152,13 +152,16 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
     uint64_t hz;
     pp_setting_read(PP_SETTING_HZ, getenv(pp_setting_names[PP_SETTING_HZ]), &hz);
     if (killed && ended->ran_ns < EARLY * (late ? NS_PER_SECOND : NS_PER_SECOND / 8)) {
-        pt_buffer_format(text, "the command was killed %.2f s after its start, before its profile was first written: ",
+        pt_buffer_format(text, "the command was killed %.2f s after its start, before its profile was first written",
                          pt_seconds(ended->ran_ns));
+        if (!late) {
+            pt_buffer_text(text, ", an eighth of a second after Python's start");
+            return;
+        }
         pt_buffer_text(text,
-                       late ? "as root that takes a second, or an eighth of one once there is a directory: mkdir -p "
-                            : "that takes an eighth of a second");
-        if (late)
-            pt_append_argument(text, directory);
+                       ". Root's is written after a second, or after an eighth of one where the directory exists; "
+                       "before the next try: mkdir -p ");
+        pt_append_argument(text, directory);
         return;
     }
     if (killed || ended->billed_ns >= 2 * NS_PER_SECOND / hz)

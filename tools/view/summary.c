@@ -285,8 +285,8 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
              checked);
     if (!without_sums && sum.samples < FEW_SAMPLES) {
         warn(&warnings,
-             "only %" PRIu64 " samples: small shares mean little; run it for longer, or with pyprof run --hz 500",
-             sum.samples);
+             "only %" PRIu64 " sample%s: small shares mean little; run it for longer, or with pyprof run --hz 500",
+             sum.samples, pt_plural(sum.samples, "s"));
     }
     warn_of_shares(&warnings, &sum, checked);
     warn_of_reasons(&warnings, &sum);
