@@ -155,6 +155,7 @@ for _ in range(3): third()'
     gate 1 --all base new --by cpu --fail-above 20%
     grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
     grep -q 'more than chance' gate.txt || fail "$(cat gate.txt)"
+    unwrapped <gate.txt | grep -q "The CPU of a run has changed, but no function's share of it" || fail "$(cat gate.txt)"
     grep -qE 'in 3 runs.* in 3 runs' gate.txt || fail "$(cat gate.txt)"
     gate 0 --all new base --by cpu --fail-above 20%
     gate 0 --all base base --by cpu --fail-above 20%

@@ -192,8 +192,9 @@ void pt_comparison_print(const struct pt_comparison *comparison, const struct pt
         putc('\n', out);
         pt_put_paragraph(
             out, 0, 2,
-            "The CPU of a run has changed, but its samples are too few to say where: compare more runs, or "
-            "longer ones");
+            "The CPU of a run has changed, but no function's share of it by more than chance: all may have "
+            "changed alike, as on a slower machine, or the samples are too few to say which has: compare "
+            "more runs, or longer ones");
     }
 }
 
