@@ -7,6 +7,10 @@
 #include "start.h"
 #include <errno.h>
 
+static const char own_copy; /* its address tells this copy of the library from others */
+
+/* Returns what only the copy of the library has whose functions the program finds. async-signal-safe. */
+PP_EXPORT const void *pyprof_copy(void);
 /* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
 PP_EXPORT int pyprof_is_active(void);
 /* Has handlers take [paused] in place of stacks, in all threads and in the children of fork, until each pause is taken
@@ -35,11 +39,17 @@ PP_EXPORT int pyprof_is_active(void)
     return pp_flush_thread_runs() && !atomic_load(&pp_capture.pauses);
 }
 
-extern int own_is_active(void) __attribute__((alias("pyprof_is_active"), visibility("hidden")));
+PP_EXPORT const void *pyprof_copy(void)
+{
+    return &own_copy;
+}
 
+/* A copy that has come first answers the call. The functions' addresses are not compared: that of a function which an
+ * executable names may be the executable's own stub. */
 bool pp_is_first_copy(void)
 {
-    return pyprof_is_active == own_is_active;
+    const void *(*volatile first)(void) = pyprof_copy; /* volatile: clang would call its own */
+    return first() == &own_copy;
 }
 
 PP_EXPORT int pyprof_pause(void)

@@ -22,6 +22,7 @@
 /* Modules that were imported are searched again so often: names in them, and they themselves, may have other values. */
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
+#define IMPORTS_NS     ((uint64_t)1000000000u)     /* while imports go on */
 
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
@@ -89,18 +90,22 @@ static bool is_finalizing(const struct pp_python *python)
     return pp_word((const void *)python->runtime, python->layout.runtime.finalizing) != 0;
 }
 
-/* Whether it is time to search all modules again: after imports have come to an end, and now and then. */
-static bool is_due(uint64_t now_ns, bool changed)
+/* Whether it is time to search all modules again: after imports have come to an end, or when the program says so, once
+ * a second while they go on, and now and then. */
+static bool is_due(uint64_t now_ns, bool changed, bool asked)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
     uint64_t wait_ns = known && strstr(known->text, PP_CONTEXT_TEXT_NOT) ? AGAIN_EARLY_NS : AGAIN_NS;
-    return (searched.again && !changed) || now_ns - searched.at_ns > wait_ns;
+    if (searched.again)
+        wait_ns = changed ? IMPORTS_NS : 0;
+    return (asked && (changed || searched.again)) || now_ns - searched.at_ns > wait_ns;
 }
 
 /* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
  * moved, or it is time for that, it is searched from its beginning. Returns whether there may be more to find: not
- * where a program has imported other modules than those that have sources. */
-static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state)
+ * where a program has imported other modules than those that have sources. A module is put at the end again when its
+ * import is complete. */
+static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state, bool asked)
 {
     uintptr_t values;
     struct pp_dict_keys keys;
@@ -116,21 +121,20 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
         searched.interpreter_state = 0;
         return false;
     }
-    bool changed = address != searched.keys || keys.count != searched.count, due = is_due(now_ns, changed);
+    bool changed = address != searched.keys || keys.count != searched.count, due = is_due(now_ns, changed, asked);
     bool whole = due || address != searched.keys || keys.count < searched.count;
     uintptr_t before[PP_SOURCE_MODULES];
     memcpy(before, searched.modules, sizeof before);
     if (whole)
         memset(searched.modules, 0, sizeof searched.modules);
-    if (changed || whole)
-        pp_python_module_dicts(reader, searched.dict, whole ? 0 : searched.count, names, PP_SOURCE_MODULES,
-                               searched.modules);
+    bool met = (changed || whole) && pp_python_module_dicts(reader, searched.dict, whole ? 0 : searched.count, names,
+                                                            PP_SOURCE_MODULES, searched.modules);
     if (due)
         searched.at_ns = now_ns;
     searched.keys = address;
     searched.count = keys.count;
     searched.again = changed;
-    return due || memcmp(before, searched.modules, sizeof before) != 0;
+    return due || (met && !whole) || memcmp(before, searched.modules, sizeof before) != 0;
 }
 
 /* Finds what the modules that are there keep in context variables. */
@@ -276,7 +280,7 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
     pp_context_text(reader, modules, exported.path, &reasons, facts);
 }
 
-void pp_context_facts_refresh(void)
+void pp_context_facts_refresh(bool asked)
 {
     static struct pp_object_copies copies;
     struct pp_context_facts facts;
@@ -287,7 +291,7 @@ void pp_context_facts_refresh(void)
     facts.python = reader.python;
     if (!reader.python || is_finalizing(reader.python))
         return;
-    bool loaded = search_export(), changed = search_modules(&reader, facts.interpreter_state);
+    bool loaded = search_export(), changed = search_modules(&reader, facts.interpreter_state, asked);
     bool unread = searched.interpreter_state && pp_context_other_search(facts.interpreter_state, names);
     if (!loaded && !changed && !unread)
         return;

@@ -3,8 +3,11 @@
 #ifndef PP_FLUSH_CONTEXT_FACTS_H
 #define PP_FLUSH_CONTEXT_FACTS_H
 
-/* Searches sys.modules if it has changed, or was not searched for a while, and publishes what handlers need. */
-void pp_context_facts_refresh(void);
+#include <stdbool.h>
+
+/* Searches sys.modules if it has changed, or was not searched for a while, and publishes what handlers need. asked: the
+ * program or a handler says that there is something to find. */
+void pp_context_facts_refresh(bool asked);
 /* Has the next refresh search the loaded modules for what they export. */
 void pp_context_facts_modules_changed(void);
 

@@ -60,7 +60,7 @@ void pp_interval_drain(bool final)
             atomic_compare_exchange_strong(&pp_capture.modules, &wanted, PP_MODULES_CHECKED);
     }
     pp_drain(final);
-    pp_context_facts_refresh();
+    pp_context_facts_refresh(false);
     if (pp_modules_publish())
         modules_changed();
     pp_modules_reclaim(pp_handlers_quiet);

@@ -185,7 +185,7 @@ void *pp_flush_loop(void *argument)
         if (why & PP_WAKE_MODULES)
             pp_interval_drain(false);
         if (why & PP_WAKE_CONTEXTS)
-            pp_context_facts_refresh();
+            pp_context_facts_refresh(true);
         if (why & PP_WAKE_EVENT || now >= young)
             young = pp_events_answer(now);
         if (why & PP_WAKE_STACK)
@@ -213,7 +213,7 @@ void *pp_flush_loop(void *argument)
             if (saves)
                 pp_interval_save();
             else
-                pp_context_facts_refresh(); /* a short program would end before the first flush finds its labels */
+                pp_context_facts_refresh(false); /* a short program would end before the first flush finds its labels */
             if (now >= scan)
                 again = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {

@@ -33,17 +33,21 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
     return 0;
 }
 
-void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
+bool pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
                             const char *const *names, unsigned count, uintptr_t *dicts)
 {
     uintptr_t found[MODULES_MAX] = {0};
+    bool any = false;
     if (count > MODULES_MAX)
-        return;
+        return false;
     pp_names_find(reader, modules, from, names, count, found);
-    for (unsigned n = 0; n < count; n++)
+    for (unsigned n = 0; n < count; n++) {
+        any |= found[n] != 0;
         if (found[n] &&
             !pp_object_word(reader, found[n] + reader->python->layout.object_type + sizeof *dicts, &dicts[n]))
             dicts[n] = 0;
+    }
+    return any;
 }
 
 bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modules, const char *name, uintptr_t *dict)

@@ -10,8 +10,8 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t int
 /* Finds the dict of an imported module. */
 bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modules, const char *name, uintptr_t *dict);
 /* Finds the dicts of the modules with these names, which are shorter than PP_NAME_MAX, from an entry of
- * sys.modules on. dicts[] of what is not among these entries stay as they are. */
-void pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
+ * sys.modules on. dicts[] of what is not among these entries stay as they are. Returns whether any is. */
+bool pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t modules, uint64_t from,
                             const char *const *names, unsigned count, uintptr_t *dicts);
 
 #endif

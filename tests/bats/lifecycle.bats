@@ -196,3 +196,37 @@ else:
         [ "$(find pyprof.out -name '*.pyprof' | wc -l)" -eq 2 ] || fail "$both: $(ls pyprof.out)"
     done
 }
+
+# Of a function that it names, an executable which is not position-independent has the address in itself.
+@test "a program that names a function of the library, or has one itself, is profiled" {
+    cat >names.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+#ifdef OWN
+__attribute__((weak)) int pyprof_is_active(void) { return 0; }
+#else
+int pyprof_is_active(void);
+#endif
+int (*volatile is_active)(void) = pyprof_is_active;
+int Py_BytesMain(int, char **);
+int main(int count, char **arguments)
+{
+    fprintf(stderr, "%d", is_active() & 1);
+    return Py_BytesMain(count, arguments);
+}
+END
+    python_of() { "$PYTHON" -c "import sysconfig; print(sysconfig.get_config_var('$1'))"; }
+    PYTHON=$(matching_pythons 3.12)
+    library=$(python_of LIBDIR)
+    gcc -fno-pie -no-pie -o named names.c -L"$BUILD" -l:libpyprof.so -L"$library" -lpython3.12 -Wl,-rpath,"$library"
+    gcc -DOWN -rdynamic -o own names.c -L"$library" -lpython3.12 -Wl,-rpath,"$library"
+    for program in named own; do
+        rm -rf pyprof.out
+        profiled LD_LIBRARY_PATH="$BUILD" PYTHONHOME="$("$PYTHON" -c 'import sys; print(sys.base_prefix)')" ./$program -c '
+import time
+while time.process_time() < 0.3: sum(range(1000))'
+        info >info.json
+        reader accounting info.json
+        between 250000000 "$(reader field info.json cpu_ns)" 500000000 "ns of $program"
+    done
+}

@@ -239,6 +239,41 @@ END
     with_a_python labels_in_profile
 }
 
+# The module has another variable then, in the same dict: an import that is complete is found like one that begins.
+labels_after_reload() {
+    cat >reloads.py <<'END'
+import importlib, sys, threading, time, types
+import libpyprof
+
+
+def spin(seconds):
+    used = time.thread_time()
+    while time.thread_time() - used < seconds:
+        sum(range(1000))
+
+
+def import_more():
+    for i in range(1000000):
+        sys.modules[f"more{i}"] = types.ModuleType(f"more{i}")
+        time.sleep(0.02)
+
+
+threading.Thread(target=import_more, daemon=True).start()
+with libpyprof.labels(tenant="before"):
+    spin(1)
+importlib.reload(libpyprof)
+with libpyprof.labels(tenant="after"):
+    spin(1.5)
+END
+    profiled "$PYTHON" reloads.py
+    label_near tenant before 1000000000
+    label_near tenant after 1500000000
+}
+
+@test "labels of a module that is loaded again while imports go on" {
+    with_a_python labels_after_reload
+}
+
 # Where root has no directory yet nothing is saved in the first second, and modules are searched all the same.
 labels_of_short_program() {
     cat >short.py <<'END'

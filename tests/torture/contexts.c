@@ -43,7 +43,7 @@ void contexts_by_frames(uint32_t kind)
 
 void contexts_refresh(void)
 {
-    pp_context_facts_refresh();
+    pp_context_facts_refresh(false);
 }
 
 uint32_t contexts_frame_owner(uint8_t *coroutine, uint32_t owner)

@@ -123,7 +123,7 @@ void readers_find_sources(void)
                  pp_word((const void *)thread_state(), python.layout.thread_state.interp));
     atomic_store(&slot.thread.python, &python);
     atomic_store(&pp_capture.slots[0], &slot);
-    pp_context_facts_refresh();
+    pp_context_facts_refresh(false);
 }
 
 typedef bool source_reader(const struct pp_context_reader *, uintptr_t, struct pp_context *);
