@@ -222,7 +222,7 @@ END
     gcc -DOWN -rdynamic -o own names.c -L"$library" -lpython3.12 -Wl,-rpath,"$library"
     for program in named own; do
         rm -rf pyprof.out
-        profiled LD_LIBRARY_PATH="$BUILD" PYTHONHOME="$("$PYTHON" -c 'import sys; print(sys.base_prefix)')" ./$program -c '
+        profiled LD_LIBRARY_PATH="$BUILD" PYTHONHOME="$("$PYTHON" -c 'import sys; print(sys.base_prefix)')" "./$program" -c '
 import time
 while time.process_time() < 0.3: sum(range(1000))'
         info >info.json
