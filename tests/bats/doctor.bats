@@ -275,7 +275,7 @@ time.sleep(300)'
     # It starts Python without LD_PRELOAD, unless that is set again.
     for option in - -i --ignore-environment; do
         doctor 1 -- env "$option" "$PYTHON" -c pass
-        says "FAIL command env $option removes LD_PRELOAD from .* -> put '$PYPROF run --' behind it"
+        says "FAIL command env $option removes LD_PRELOAD from .* -> put '$PYPROF run --' after it"
         doctor 0 -- env "$option" LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c pass
         doctor 0 -- env "$option" "$PYPROF" run -- "$PYTHON" -c pass
     done

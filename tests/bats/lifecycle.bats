@@ -183,14 +183,14 @@ END
         rm -rf pyprof.out
         profiled LD_PRELOAD="$both" "$PYTHON" -c '
 import os, time
-def burn(seconds):
+def spin(seconds):
     while time.process_time() < seconds:
         sum(range(1000))
-burn(0.5)
+spin(0.5)
 if os.fork():
     os.wait()
 else:
-    burn(0.3)'
+    spin(0.3)'
         info >info.json
         reader accounting info.json
         [ "$(find pyprof.out -name '*.pyprof' | wc -l)" -eq 2 ] || fail "$both: $(ls pyprof.out)"

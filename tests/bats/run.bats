@@ -247,7 +247,7 @@ END
     "$PYPROF" run --hz 50 -- sleep 0.1 2>err.txt
     lines_of err.txt 2 "^pyprof: nothing was profiled: no Python in it used the CPU time of a sample, 20 ms; 'pyprof doctor -- sleep' checks for other reasons$"
     "$PYPROF" run -- env -i "$PYTHON" "$WORKLOADS/spin.py" 0.2 2>err.txt
-    lines_of err.txt 2 "^pyprof: nothing was profiled: env -i removes LD_PRELOAD from .*; put '[^ ]*/pyprof run --' behind it"
+    lines_of err.txt 2 "^pyprof: nothing was profiled: env -i removes LD_PRELOAD from .*; put '[^ ]*/pyprof run --' after it"
     # shellcheck disable=SC2016 # the inner shell's
     "$PYPROF" run -- sh -c 'unset LD_PRELOAD; exec "$@"' sh "$PYTHON" "$WORKLOADS/spin.py" 0.2 2>err.txt
     lines_of err.txt 2 "^pyprof: nothing was profiled: what used CPU time in it is no Python, or LD_PRELOAD was removed .*'env -i' .*; 'pyprof doctor -- sh' "

@@ -153,7 +153,7 @@ def found(route, after=None, before=None, **more):
 
 
 async def serve(application, named):
-    scope = {"type": "http", "path": "/root/here", "root_path": "/root", "headers": []}
+    scope = {"type": "http", "path": "/base/here", "root_path": "/base", "headers": []}
     cycle = names["RequestResponseCycle"](scope)
     cycle.named = named
     await cycle.run_asgi(application)
@@ -179,7 +179,7 @@ def mounted(in_task=None, path="/in/{n}"):
     application = found(route, endpoint=endpoint)
     inner = middleware(application if in_task is None else in_task(application), "/sub" + path, "/sub")
     mount = names["Mount"]("/sub", inner)
-    return middleware(found(mount, app_root_path="/root", root_path="/root/sub"), UNKNOWN), UNKNOWN
+    return middleware(found(mount, app_root_path="/base", root_path="/base/sub"), UNKNOWN), UNKNOWN
 
 
 def at_the_root():
@@ -191,7 +191,7 @@ def at_the_root():
 
     route.app = endpoint
     mount = names["Mount"]("", middleware(found(route, endpoint=endpoint), route.path))
-    return middleware(found(mount, app_root_path="/root", root_path="/root"), route.path), route.path
+    return middleware(found(mount, app_root_path="/base", root_path="/base"), route.path), route.path
 
 
 def low_priority():

@@ -141,7 +141,7 @@ static void unwind_tables_tell_where_functions_begin(void **state)
     assert_true(pt_eh_frame_function_start(elf, start + 2, &found));
     assert_int_equal(found, start);
     assert_false(pt_eh_frame_function_start(elf, NOWHERE, &found));
-    /* behind the last function: no unwind information says what it is */
+    /* after the last function: no unwind information says what it is */
     assert_false(pt_eh_frame_function_start(elf, (uint64_t)(uintptr_t)_fini - self->bias, &found));
     elf_end(elf);
     close(descriptor);

@@ -143,7 +143,7 @@ static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
     char *own = pt_own_path();
     pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s%s%s removes LD_PRELOAD from the environment of what it starts", name,
             option ? " " : "", option ? option : "");
-    pt_remedy(findings, "put '%s run --' behind it, before the program that it starts", *own ? own : "pyprof");
+    pt_remedy(findings, "put '%s run --' after it, before the program that it starts", *own ? own : "pyprof");
     free(own);
     return false;
 }

@@ -99,19 +99,27 @@ static void print_clock(const struct table *table, const struct pt_compared *one
     pt_buffer_free(&text);
 }
 
-/* Prints the rows that are more than chance, or the largest where none is; others after them only where --top says how
- * many there may be. */
+/* Returns how many rows are shown: as many as --top says, those that are more than chance, or the largest changes. */
+static uint32_t rows_shown(const struct table *table, const struct pt_compared *all, uint32_t count, uint32_t marked,
+                           uint32_t top)
+{
+    uint32_t changed = 0;
+    if (top)
+        return top < count ? top : count;
+    if (marked)
+        return marked < TOP ? marked : TOP;
+    while (changed < count && changed < LARGEST && has_changed(table->comparison, &all[changed]))
+        changed++;
+    return changed;
+}
+
 static void print_rows(const struct table *table, const struct pt_compared *all, uint32_t count, bool files,
                        uint32_t top)
 {
-    uint32_t shown = 0, marked = 0, most = top;
+    uint32_t shown = 0, marked = 0;
     while (marked < count && is_marked(&all[marked]))
         marked++;
-    if (!top)
-        most = !marked ? LARGEST : marked < TOP ? marked : TOP;
-    while (!top && !marked && most && (most > count || !has_changed(table->comparison, &all[most - 1])))
-        most--;
-    for (; shown < count && shown < most; shown++) {
+    for (uint32_t most = rows_shown(table, all, count, marked, top); shown < most; shown++) {
         bool faint = shown >= marked;
         if (faint && pt_has_colour(table->out))
             fputs(pt_style_sequences[PT_STYLE_FAINT], table->out);

@@ -167,7 +167,7 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
     if (killed || ended->billed_ns >= 2 * NS_PER_SECOND / hz)
         pt_buffer_text(text,
                        "what used CPU time in it is no Python, or LD_PRELOAD was removed on the way, as 'env -i' and "
-                       "sudo do: put 'pyprof run --' behind these");
+                       "sudo do: put 'pyprof run --' after these");
     else
         pt_buffer_format(text, "no Python in it used the CPU time of a sample, %g ms", 1e3 / (double)hz);
     pt_buffer_format(text, "; 'pyprof doctor -- %s' checks for other reasons", command);

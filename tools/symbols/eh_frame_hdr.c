@@ -74,7 +74,7 @@ static const unsigned char *bytes_at(Elf *elf, uint64_t address, size_t size)
     return NULL;
 }
 
-/* Whether the entry's function, which begins at `start`, holds the address: behind the last one of a section may be
+/* Whether the entry's function, which begins at `start`, holds the address: after the last one of a section may be
  * code without any, as the PLT of some linkers. */
 static bool holds(Elf *elf, const struct table *table, uint32_t entry, uint64_t start, uint64_t address)
 {
