@@ -144,7 +144,7 @@ static bool was_killed(int wait_status, const char *command)
            (status == TIMED_OUT && strcmp(pt_base_name(command), "timeout") == 0);
 }
 
-/* Says why there may be no profile: what was killed may have used CPU time that nobody was billed. */
+/* Says why there may be no profile: CPU time of what was killed may be in no bill. */
 static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended, const char *directory,
                            const char *command)
 {
