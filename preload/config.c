@@ -130,8 +130,7 @@ void pp_config_read(void)
 {
     uint64_t hz = read_setting(PP_SETTING_HZ, PP_CAUSE_CONFIG_HZ);
     pp_config.period_ns = 1000000000u / hz;
-    read_setting(PP_SETTING_CLOCK, PP_CAUSE_CONFIG_CLOCK);
-    pp_config.clock = pp_setting_clock(getenv(pp_setting_names[PP_SETTING_CLOCK]), hz);
+    pp_config.clock = (enum pp_clock)read_setting(PP_SETTING_CLOCK, PP_CAUSE_CONFIG_CLOCK);
     pp_config.max_overhead_ppm = (uint32_t)read_setting(PP_SETTING_MAX_OVERHEAD, PP_CAUSE_CONFIG_OVERHEAD);
     pp_config.max_disk = read_setting(PP_SETTING_MAX_DISK, PP_CAUSE_CONFIG_DISK);
     pp_config.signal = (int)read_setting(PP_SETTING_SIGNAL, PP_CAUSE_CONFIG_SIGNAL);

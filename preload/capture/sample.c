@@ -158,6 +158,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
         .due_ns = due_ns,
+        .waits_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed),
         .task_frame = PP_NO_FRAME,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),

@@ -143,6 +143,24 @@ struct pp_learnt_attributes {
         fastapi_context; /* keys */
 };
 
+/* Of a thread's fine timer (fine_timer.h): the thread's own, but for own_ns, which others read. */
+struct pp_fine {
+    _Atomic bool off;       /* it stays disarmed: the thread waits past libc, or the timer is gone */
+    bool armed;             /* it may expire */
+    bool watched;           /* the round counts; the rounds that do not are left out for their cost */
+    uint32_t skip;          /* rounds to leave out until the next is watched, this one included */
+    uint32_t left_out;      /* on average, for each that is watched */
+    _Atomic uint32_t waits; /* that are under way: more than one where a handler of the program waits in a wait */
+    int64_t rest_ns;        /* CPU time of watched rounds until a sample is due, */
+    uint64_t at_ns;         /* at this reading of the thread's CPU clock */
+    uint64_t armed_rest_ns; /* that the timer was armed with */
+    uint64_t sampled_ns;    /* the thread's CPU clock at the end of its last sample */
+    uint64_t random;
+    uint32_t rounds;                 /* since the last sample, */
+    int64_t rounds_sum, used_sum_ns; /* and what they and their CPU time come to over the last samples */
+    _Atomic uint64_t own_ns;         /* what the wait functions have cost the thread */
+};
+
 /* What a slot keeps of its thread alone: zeroed for the next thread. */
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
@@ -163,6 +181,8 @@ struct pp_slot_thread {
      * more than that before the first; and the thread's CPU clock when it began. */
     _Atomic uint64_t event_period_ns, event_due_ns, event_begun_ns;
     _Atomic bool asked_for_event; /* the thread is to get an event, or its event another period */
+
+    struct pp_fine fine;
 
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
@@ -230,7 +250,7 @@ struct pp_slot_flush {
     bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
     enum pp_ended ended;
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
-    uint64_t seen_own_ns, seen_lost_ns;
+    uint64_t seen_own_ns, seen_lost_ns, seen_waits_ns;
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
@@ -257,6 +277,7 @@ struct pp_slot {
     _Atomic uint32_t state; /* enum pp_slot_state: changed as the life above says */
     _Atomic int tid;        /* written while the slot is CLAIMED */
     _Atomic int timer;      /* the kernel's id, or enum pp_timer_life: changed as threads/timers.h says */
+    _Atomic int fine_timer; /* of its other timer; PP_TIMER_NONE: it has none */
     _Atomic uint32_t in_handler;
 
     struct pp_slot_thread thread;
@@ -310,11 +331,13 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 
 /* In the sigval of our timers: the application may have timers on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
+/* In the sigval of fine timers (fine_timer.h). */
+#define PP_SIGVAL_FINE 0x70797074u
 /* In the sigval of a signal that asks a thread to follow our signal, which has changed (threads/signal.c). */
 #define PP_SIGVAL_FOLLOW 0x70797073u
-static inline uint64_t pp_slot_sigval(uint32_t index)
+static inline uint64_t pp_slot_sigval(uint32_t magic, uint32_t index)
 {
-    return (uint64_t)PP_SIGVAL_MAGIC << 32 | index;
+    return (uint64_t)magic << 32 | index;
 }
 
 #endif

@@ -175,7 +175,7 @@ static const struct {
                            "is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal (34 to "
                            "64): using SIGURG"},
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
-    [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_TICK, "is not tick, perf or auto: using tick"},
+    [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_AUTO, "is not auto, tick or perf: using auto"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
     [PP_SETTING_TRACES] =
         {parse_traces, 0, "is not a number above 0 and up to 1, or that and \",only\" (0.01,only): no traces are kept"},
@@ -187,13 +187,6 @@ const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t 
         return NULL;
     *value = rules[setting].otherwise;
     return text && *text ? rules[setting].wrong : NULL;
-}
-
-enum pp_clock pp_setting_clock(const char *text, uint64_t hz)
-{
-    uint64_t clock;
-    pp_setting_read(PP_SETTING_CLOCK, text, &clock);
-    return (!text || !*text) && hz > PP_HIGHEST_TICK_HZ ? PP_CLOCK_AUTO : (enum pp_clock)clock;
 }
 
 bool pp_disk_is_full(uint64_t free_bytes, uint64_t all_bytes)

@@ -34,7 +34,8 @@ enum pp_setting {
 enum pp_clock {
     PP_CLOCK_TICK, /* POSIX timers, which the kernel checks at its ticks */
     PP_CLOCK_PERF, /* perf events for each thread, and the ticks for its system calls */
-    PP_CLOCK_AUTO, /* perf events for the threads that the ticks miss, and for rates above the ticks' */
+    PP_CLOCK_AUTO, /* fine timers; perf events for the threads that these and the ticks miss, and for rates above the
+                      ticks' */
 };
 
 extern const char *const pp_setting_names[PP_SETTING_COUNT];
@@ -46,10 +47,6 @@ const char *pp_setting_read(enum pp_setting setting, const char *text, uint64_t 
 
 /* Returns the name, without SIG, of a signal that PYPROF_SIGNAL takes by name; NULL for another. */
 const char *pp_setting_signal_name(int number);
-
-/* Returns the clock that PYPROF_CLOCK=TEXT chooses: where it is not set, only rates above the ticks' get perf events.
- */
-enum pp_clock pp_setting_clock(const char *text, uint64_t hz);
 
 /* Returns the highest value of the low 64 bits of a trace id that PYPROF_TRACES selects: one less than OpenTelemetry's
  * TraceIdRatioBased has as its bound, so that services agree. value: that of the setting, not 0. */

@@ -48,6 +48,17 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
+/* Takes what the thread's waits have cost since the last record out of what it has used: it is ours. */
+static uint64_t take_waits(struct pp_account *account, struct pp_slot *slot, uint64_t waits_ns, uint64_t used_ns)
+{
+    uint64_t cost_ns = waits_ns - slot->flush.seen_waits_ns;
+    cost_ns = cost_ns < used_ns ? cost_ns : used_ns; /* the rest is taken with the next */
+    slot->flush.seen_waits_ns += cost_ns;
+    slot->flush.accounted_ns += cost_ns;
+    account->own_ns += (int64_t)cost_ns;
+    return cost_ns;
+}
+
 uint64_t pp_account_overdue_ns(const struct pp_ticks *ticks)
 {
     return ticks->period_ns + ticks->tick_ns * IN_STEP_LATE_PERCENT / 100;
@@ -100,12 +111,14 @@ static void share_clock(struct pp_slot *slot, const struct pp_record_sample *rec
     charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
 }
 
-static void share_ticks(struct pp_slot *slot, const struct pp_record_sample *record, const struct pp_ticks *ticks,
-                        struct pp_charge *charge)
+static void share_ticks(struct pp_account *account, struct pp_slot *slot, const struct pp_record_sample *record,
+                        const struct pp_ticks *ticks, struct pp_charge *charge)
 {
     uint64_t used_ns = record->cpu_ns - record->cpu_previous_ns;
     bool whole = is_in_time(slot, record, used_ns, ticks);
-    charge->sampled_ns = whole ? used_ns : ticks->period_ns / 2 + ticks->tick_ns;
+    used_ns -= take_waits(account, slot, record->waits_ns, used_ns);
+    uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
+    charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
     charge->unsampled_ns = used_ns - charge->sampled_ns;
 }
 
@@ -116,7 +129,7 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
     if (record->due_ns)
         share_clock(slot, record, ticks, &charge);
     else
-        share_ticks(slot, record, ticks, &charge);
+        share_ticks(account, slot, record, ticks, &charge);
     slot->flush.accounted_ns += charge.sampled_ns + charge.unsampled_ns;
     account->sampled_ns += charge.sampled_ns;
     account->unsampled_ns += charge.unsampled_ns;
@@ -128,6 +141,8 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
 {
     struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->thread.own_ns),
                                         atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
+    if (clock_ns > slot->flush.accounted_ns)
+        take_waits(account, slot, atomic_load(&slot->thread.fine.own_ns), clock_ns - slot->flush.accounted_ns);
     if (clock_ns > slot->flush.accounted_ns)
         charge.unsampled_ns = clock_ns - slot->flush.accounted_ns;
     slot->flush.accounted_ns += charge.unsampled_ns;

@@ -11,6 +11,8 @@ jobs=${JOBS:-$(nproc)}
 long=
 [ "${1:-}" = --long ] && long=1
 
+export PYPROF_CLOCK=tick # each step is a signal that becomes a sample
+
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
 

@@ -49,11 +49,18 @@ static bool events_permitted(void)
     return descriptor >= 0;
 }
 
+static enum pp_clock clock_of(const struct pt_process_info *subject)
+{
+    uint64_t clock;
+    pp_setting_read(PP_SETTING_CLOCK, value_of(subject, PP_SETTING_CLOCK), &clock);
+    return (enum pp_clock)clock;
+}
+
 static void check_clock(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     uint64_t hz;
     pp_setting_read(PP_SETTING_HZ, value_of(subject, PP_SETTING_HZ), &hz);
-    if (pp_setting_clock(value_of(subject, PP_SETTING_CLOCK), hz) == PP_CLOCK_TICK)
+    if (clock_of(subject) == PP_CLOCK_TICK)
         return;
     if (events_permitted()) {
         pt_find(findings, PT_LEVEL_OK, "clock", "perf events are permitted here");
@@ -75,7 +82,7 @@ static void check_ticks(const struct pt_process_info *subject, struct pt_finding
         clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0 || tick.tv_sec || !tick.tv_nsec)
         return;
     unsigned long ticks = (unsigned long)(NS_PER_SECOND / tick.tv_nsec);
-    if (hz <= ticks || pp_setting_clock(value_of(subject, PP_SETTING_CLOCK), hz) != PP_CLOCK_TICK)
+    if (hz <= ticks || clock_of(subject) != PP_CLOCK_TICK)
         return;
     pt_find(findings, PT_LEVEL_WARN, TOPIC,
             "PYPROF_HZ=%lu is more than this kernel's %lu ticks per second: not more samples than that come",
