@@ -6,12 +6,13 @@
 #define NS_PER_SECOND 1000000000u
 #define NOW_NS        1u
 #define EARLY_NS      20000 /* a sample that is due within this is taken: to arm the timer again costs as much */
-#define MOVED_SHARE   8     /* a thread that has used this part of what its timer ran for was not waiting */
-#define BUDGET_SHARE  4u    /* of PYPROF_MAX_OVERHEAD, for waits */
+#define STALLS_MOST   3  /* expiries in a row that have met the thread in a system call and not moved: it waits there */
+#define MOVED_SHARE   8  /* a thread that has used this part of what its timer ran for was not waiting */
+#define BUDGET_SHARE  4u /* of PYPROF_MAX_OVERHEAD, for waits */
 #define PPM           1000000u
 #define BUDGET_DECAY  8u     /* samples over which the cost of waits is averaged */
 #define SKIP_MOST     10000u /* rounds left out for each that is watched */
-#define LATE_PERIODS  2u     /* without a sample, after which a tick has the round watched */
+#define LATE_PERIODS  4u     /* without a sample, after which a tick has the round watched */
 
 bool pp_fine_is_on(const struct pp_slot *slot)
 {
@@ -158,22 +159,18 @@ bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t c
     if (!fine->armed)
         return false; /* it was disarmed meanwhile */
     fine->armed = false;
-    uint64_t ran_for_ns = cpu_ns - fine->at_ns;
+    bool moved = cpu_ns - fine->at_ns >= fine->armed_rest_ns / MOVED_SHARE;
     advance(fine, cpu_ns);
     if (fine->rest_ns <= EARLY_NS)
         return true;
     /* Others have had the thread's CPU, or it waits past libc. */
-    if (pp_context_in_call(context)) {
-        if (pp_context_result(context) == -EINTR) {
-            fine->off = true;
-            return false;
-        }
-        if (ran_for_ns < fine->armed_rest_ns / MOVED_SHARE) {
-            set_tick(slot, cpu_ns);
-            return false;
-        }
-    }
-    if (!fine->waits)
+    bool in_call = pp_context_in_call(context);
+    fine->stalls = in_call && !moved ? fine->stalls + 1 : 0;
+    if (in_call && pp_context_result(context) == -EINTR)
+        fine->off = true;
+    else if (fine->stalls > STALLS_MOST)
+        set_tick(slot, cpu_ns);
+    else if (!fine->waits)
         arm(slot);
     return false;
 }

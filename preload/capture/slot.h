@@ -155,6 +155,7 @@ struct pp_fine {
     uint64_t at_ns;         /* at this reading of the thread's CPU clock */
     uint64_t armed_rest_ns; /* that the timer was armed with */
     uint64_t sampled_ns;    /* the thread's CPU clock at the end of its last sample */
+    uint32_t stalls;        /* expiries in a row that have found it where it was */
     uint64_t random;
     uint32_t rounds;                 /* since the last sample, */
     int64_t rounds_sum, used_sum_ns; /* and what they and their CPU time come to over the last samples */

@@ -49,12 +49,12 @@ static void check(struct pp_slot *slot, uint64_t deadline_ns, uint64_t *reasons)
 {
     uint64_t clock_ns = slot->flush.clock_ns, sampled_ns = atomic_load(&slot->thread.cpu_end_ns);
     int timer = atomic_load(&slot->timer);
-    bool missed = clock_ns > slot->flush.watched_ns + deadline_ns || pp_account_in_step(slot, pp_sys_tick_ns());
     bool sampled = sampled_ns > slot->flush.watched_ns;
     if (sampled) {
         slot->flush.watched_ns = sampled_ns;
         slot->flush.renewals = 0;
     }
+    bool missed = clock_ns > slot->flush.watched_ns + deadline_ns || pp_account_in_step(slot, pp_sys_tick_ns());
     if (timer >= 0)
         pp_event_follow(slot, missed);
     if (timer < PP_TIMER_NONE) {
