@@ -2,6 +2,7 @@
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "../context/context.h"
 #include "code_cache.h"
+#include "fine_timer.h"
 #include "pairing.h"
 #include "safe_read.h"
 #include "unfinished.h"
@@ -42,8 +43,8 @@ static bool write_sample(struct pp_slot *slot, const struct pp_record_sample *he
     return true;
 }
 
-/* Records why a sample is late, as far as the kernel knows: a preempted thread meets fewer ticks than its CPU time is
- * worth. async-signal-safe. */
+/* Records how often the thread has waited and was preempted, as far as the kernel knows: a preempted thread meets fewer
+ * ticks than its CPU time is worth, and a thread that waits may work in step with them. async-signal-safe. */
 static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample)
 {
     struct rusage usage;
@@ -55,6 +56,16 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->thread.voluntary_switches = (uint64_t)usage.ru_nvcsw;
     slot->thread.involuntary_switches = (uint64_t)usage.ru_nivcsw;
     slot->thread.counted_cpu_ns = sample->cpu_ns;
+}
+
+#define OWN_TICKS_CLOCK (-4) /* of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF */
+
+/* Records how many ticks have met a thread that has no other clock. async-signal-safe. */
+static void count_ticks(struct pp_slot *slot, struct pp_record_sample *sample)
+{
+    uint64_t all_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK);
+    sample->ticks_ns = slot->thread.all_ticks_ns ? all_ns - slot->thread.all_ticks_ns : 0;
+    slot->thread.all_ticks_ns = all_ns;
 }
 
 /* Whether sp is on a stack other than the thread's own: a coroutine's, Go's, a signal stack. async-signal-safe. */
@@ -165,7 +176,10 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
-    if (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns)
+    bool by_ticks = !due_ns && !pp_fine_is_on(slot);
+    if (by_ticks)
+        count_ticks(slot, &head);
+    if (by_ticks || (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns))
         count_switches(slot, &head);
     struct pp_stacks stacks = {
         .sp = pp_context_sp(context),

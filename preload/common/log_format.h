@@ -168,6 +168,8 @@ enum pp_account_key {
     PP_ACCOUNT_OTHER_LABELS_NS, /* a part of SAMPLED_NS: label sets in which values were replaced by "(other)", as the
                                    segment had too many sets */
     PP_ACCOUNT_OTHER_LABELS,    /* how many samples these are, a part of SAMPLES */
+    PP_ACCOUNT_UNEVEN_NS,       /* the part of SAMPLED_NS that was sampled at kernel ticks alone, of threads that wait
+                                   often: their shares lean if they work in step with the ticks */
 };
 
 /* Bucket i holds handler times t with limit(i-1) <= t < limit(i), limit(i) = 2^(i/4) * (1 + (i%4)/4) * 64 ns;

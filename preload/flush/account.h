@@ -12,6 +12,7 @@ struct pp_account {
     /* sums since the start */
     uint64_t sampled_ns, unsampled_ns, lost_ns, thread_exit_ns;
     uint64_t estimated_ns; /* part of sampled_ns: short threads */
+    uint64_t uneven_ns;    /* part of sampled_ns: by ticks alone, of threads that wait often */
     int64_t own_ns;        /* handlers and own_exit_ns; ours as a thread is added when it is written */
     int64_t own_exit_ns;   /* ends of our threads */
     uint64_t samples, lost_samples;
@@ -41,7 +42,10 @@ struct pp_account {
  * or have been late on average, the thread works in step with the ticks. Then what it used was somewhere else: the
  * function that was hit at last has run half a tick, half a period and half a tick after its last sample, so the sample
  * weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick each time,
- * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these. */
+ * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these.
+ *
+ * A thread that has ticks alone and waits often is compared with the ticks that have met it: where these come to less
+ * than its CPU time by more than chance, each sample weighs that part of it, and the rest is [unsampled]. */
 struct pp_ticks {
     uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
     uint64_t tick_ns;   /* of the kernel */

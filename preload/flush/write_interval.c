@@ -87,6 +87,7 @@ static void count_as_lost(const struct pp_account *before)
     now->sampled_ns = before->sampled_ns;
     now->unsampled_ns = before->unsampled_ns;
     now->estimated_ns = before->estimated_ns;
+    now->uneven_ns = before->uneven_ns;
     now->left_out_ns = before->left_out_ns;
     now->left_out = before->left_out;
     now->other_labels_ns = before->other_labels_ns;

@@ -77,7 +77,8 @@ static void say_obstacle(const char *why)
 {
     static char texts[2][160]; /* the text that is in the log is not changed */
     char *text = texts[events.clock == texts[0]];
-    events.clock = pp_format(text, sizeof texts[0], "kernel ticks; no perf events: %s", why);
+    const char *instead = atomic_load(&pp_capture.fine_wanted) ? "fine timers" : "kernel ticks";
+    events.clock = pp_format(text, sizeof texts[0], "%s; no perf events: %s", instead, why);
 }
 
 void pp_events_begin(void)
@@ -87,15 +88,15 @@ void pp_events_begin(void)
     memset(events.slots, 0, sizeof events.slots);
     atomic_store(&events.open, 0);
     events.young_end_ns = 0;
-    bool finer = pp_config.period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
+    bool all = pp_config.clock == PP_CLOCK_PERF || !atomic_load(&pp_capture.fine_wanted);
     const char *why = obstacle();
     events.permitted = !why;
     atomic_store(&pp_capture.events_wanted, !why && all);
-    events.clock = all ? "perf events" : "kernel ticks; perf events for threads that the ticks miss";
+    events.clock = all ? "perf events" : "fine timers; perf events for threads that these miss";
     if (!why)
         return;
     say_obstacle(why);
-    if (pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
+    if (all && pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
         pp_warn_once(PP_CAUSE_CLOCK,
                      "PYPROF_HZ=%lu needs perf events: %s; using kernel ticks, %lu samples per CPU second at most",
                      NS_PER_SECOND / pp_config.period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());

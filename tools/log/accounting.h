@@ -29,7 +29,8 @@
     X(NOT_SELECTED_NS, not_selected_ns)                                                                                \
     X(NOT_SELECTED, not_selected)                                                                                      \
     X(OTHER_LABELS_NS, other_labels_ns)                                                                                \
-    X(OTHER_LABELS, other_labels)
+    X(OTHER_LABELS, other_labels)                                                                                      \
+    X(UNEVEN_NS, uneven_ns)
 #define PT_ACCOUNT_OTHERS(X)                                                                                           \
     X(END_UNIX_NS, end_unix_ns)                                                                                        \
     X(WALL_NS, wall_ns)                                                                                                \

@@ -273,8 +273,7 @@ static bool print_contradiction(const struct table *table, const struct value *v
     pt_append_duration(&whole, whole_ns);
     pt_print_paragraph(0, 2,
                        "CPU/REQ of %s is more than its requests took, %s by their thread's clock: other threads or "
-                       "tasks work for it, or its work runs in step with the kernel's clock tick and "
-                       "PYPROF_CLOCK=auto samples it better",
+                       "tasks work for it, or its work runs in step with the kernel's clock tick",
                        text_of(table, value), whole.data);
     pt_buffer_free(&whole);
     return true;

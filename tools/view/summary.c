@@ -10,6 +10,7 @@
 
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
+#define UNEVEN_PERCENT     5.0
 #define LOST_PERCENT       1.0
 #define TRUNCATED_PERCENT  5.0
 #define OWN_PERCENT        3.0
@@ -126,9 +127,17 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
              pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "short threads, or work that runs in step with the kernel's clock tick, which PYPROF_CLOCK=auto "
-                     "may sample");
+                   : "short threads, or work in step with the kernel's clock tick that no finer clock has met");
     }
+    double uneven = pt_percent(sum->uneven_ns, sum->cpu_ns);
+    if (uneven > UNEVEN_PERCENT)
+        warn(warnings,
+             "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
+             "often: "
+             "what begins with a tick and is over before the next is not seen, and shares lean; without "
+             "PYPROF_CLOCK=tick "
+             "such threads have finer timers, unless they wait past libc",
+             uneven, pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
