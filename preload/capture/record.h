@@ -104,9 +104,6 @@ struct pp_record_sample {
     uint64_t cpu_previous_ns, cpu_ns;
     /* Sums of the thread up to the end of its previous handler. */
     uint64_t own_ns, lost_ns;
-    /* What the kernel's ticks come to that have met the thread since its sample before, where it has no other clock; 0:
-     * it has, or this is not known. */
-    uint64_t ticks_ns;
     uint64_t waits_ns; /* what its waits have cost for its fine timer, up to now: a part of the thread's clock */
     uint64_t
         due_ns; /* what the sample represents, by its own clock (threads/perf_clock.h); 0: there is no other clock */
@@ -114,6 +111,7 @@ struct pp_record_sample {
     uint32_t epoch;
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
+    bool by_ticks;                        /* the thread has no other clock than the kernel's ticks */
     uint16_t state;                       /* PP_STATE_* */
     uint16_t task_frame; /* index of the Python frame with which the task's own stack begins, or PP_NO_FRAME */
     /* Voluntary and involuntary context switches and the CPU time since they were counted last: for a sample that is

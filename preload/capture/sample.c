@@ -58,16 +58,6 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->thread.counted_cpu_ns = sample->cpu_ns;
 }
 
-#define OWN_TICKS_CLOCK (-4) /* of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF */
-
-/* Records how many ticks have met a thread that has no other clock. async-signal-safe. */
-static void count_ticks(struct pp_slot *slot, struct pp_record_sample *sample)
-{
-    uint64_t all_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK);
-    sample->ticks_ns = slot->thread.all_ticks_ns ? all_ns - slot->thread.all_ticks_ns : 0;
-    slot->thread.all_ticks_ns = all_ns;
-}
-
 /* Whether sp is on a stack other than the thread's own: a coroutine's, Go's, a signal stack. async-signal-safe. */
 static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
 {
@@ -169,6 +159,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
         .due_ns = due_ns,
+        .by_ticks = !due_ns && !pp_fine_is_on(slot),
         .waits_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed),
         .task_frame = PP_NO_FRAME,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
@@ -176,10 +167,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
-    bool by_ticks = !due_ns && !pp_fine_is_on(slot);
-    if (by_ticks)
-        count_ticks(slot, &head);
-    if (by_ticks || (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns))
+    if (head.by_ticks || (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns))
         count_switches(slot, &head);
     struct pp_stacks stacks = {
         .sp = pp_context_sp(context),

@@ -213,7 +213,6 @@ struct pp_slot_thread {
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* When they were counted last; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
-    uint64_t all_ticks_ns;                /* ticks that have met it, at its last sample by ticks alone */
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
     /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
@@ -251,8 +250,6 @@ struct pp_slot_flush {
     uint32_t renewals;     /* of the timer, since the last sample */
     bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
     enum pp_ended ended;
-    /* CPU time of its last samples by ticks alone, and what the ticks come to that have met it meanwhile. */
-    uint64_t by_ticks_ns, ticks_ns;
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
     uint64_t seen_own_ns, seen_lost_ns, seen_waits_ns;
     uint32_t seen_lost_samples;

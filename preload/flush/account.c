@@ -29,12 +29,7 @@
 #define LATE_SAMPLES         8u   /* over so many of them, */
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
-/* Ticks are compared with the CPU time of about so many of a thread's samples, */
-#define COMPARED_SAMPLES 64u
-#define COMPARED_LEAST   16.0 /* and from so many ticks on. */
-#define COMPARED_SIGMAS  3.0
-#define WAITS_SHARE      4u /* a thread that is preempted less often than it waits by this factor has its own rhythm */
-#define SHORT_ROUND      8u /* ticks: a thread that waits after each of them may work in step with the ticks */
+#define SHORT_ROUND          8u   /* ticks: a thread that waits after each of them may work in step with the ticks */
 
 /* Takes what is new of own cost and losses since the last record, which carries sums. */
 static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t own_ns, uint64_t lost_ns,
@@ -106,25 +101,10 @@ static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *reco
     return late_ns <= tick_ns * LATE_TICKS;
 }
 
-/* Returns the part of its CPU time in which ticks have met a thread that has no other clock: ticks that come at random
- * phases of its work come to its CPU time. 1: no less than that by chance, or others have kept it from the ticks. */
-static double met_share(struct pp_slot *slot, const struct pp_record_sample *record, uint64_t used_ns, uint64_t tick_ns)
-{
-    struct pp_slot_flush *flush = &slot->flush;
-    flush->by_ticks_ns += used_ns - flush->by_ticks_ns / COMPARED_SAMPLES;
-    flush->ticks_ns += record->ticks_ns - flush->ticks_ns / COMPARED_SAMPLES;
-    double due = (double)flush->by_ticks_ns / (double)tick_ns,
-           missing = due - (double)flush->ticks_ns / (double)tick_ns;
-    if (due < COMPARED_LEAST || missing <= 0 || missing * missing < COMPARED_SIGMAS * COMPARED_SIGMAS * due ||
-        record->voluntary < WAITS_SHARE * record->involuntary)
-        return 1;
-    return 1 - missing / due;
-}
-
 /* Whether the thread waits so often that its work may be in step with the ticks, which then meet it unevenly. */
 static bool is_in_short_rounds(const struct pp_record_sample *record, uint64_t tick_ns)
 {
-    return record->ticks_ns && record->counted_ns < (uint64_t)record->voluntary * SHORT_ROUND * tick_ns;
+    return record->by_ticks && record->counted_ns < (uint64_t)record->voluntary * SHORT_ROUND * tick_ns;
 }
 
 /* Takes a sample of a thread with two clocks, each of which sees a part of its CPU time only: what a sample does not
@@ -146,8 +126,6 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
     used_ns -= take_waits(account, slot, record->waits_ns, used_ns);
     uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
     charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
-    if (record->ticks_ns)
-        charge->sampled_ns = (uint64_t)((double)charge->sampled_ns * met_share(slot, record, used_ns, ticks->tick_ns));
     if (is_in_short_rounds(record, ticks->tick_ns))
         account->uneven_ns += charge->sampled_ns;
     charge->unsampled_ns = used_ns - charge->sampled_ns;

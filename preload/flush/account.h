@@ -44,8 +44,9 @@ struct pp_account {
  * weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick each time,
  * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these.
  *
- * A thread that has ticks alone and waits often is compared with the ticks that have met it: where these come to less
- * than its CPU time by more than chance, each sample weighs that part of it, and the rest is [unsampled]. */
+ * Of a thread that waits often and has ticks alone some work may be met too much and some not at all, with sums that
+ * are right (a web service: one endpoint had 75 % for 44, another 0.4 for 12): its time is summed apart, as uneven_ns.
+ */
 struct pp_ticks {
     uint64_t period_ns; /* between two samples of a thread, the longest that is still in use */
     uint64_t tick_ns;   /* of the kernel */
