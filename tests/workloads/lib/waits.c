@@ -114,6 +114,8 @@ static long once(const char *how, long ns, int pipe_out, int sockets[2], int epo
         } message;
         return msgrcv(queue, &message, sizeof message.text, 0, 0);
     }
+    if (IS("syscall"))
+        return syscall(SYS_poll, &one, 1, (int)(ns / 1000000) + 1);
     if (IS("raw")) { /* past libc */
         register long timeout __asm__("r10") = 0;
         long result;
