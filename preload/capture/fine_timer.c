@@ -6,13 +6,15 @@
 #define NS_PER_SECOND 1000000000u
 #define NOW_NS        1u
 #define EARLY_NS      20000 /* a sample that is due within this is taken: to arm the timer again costs as much */
-#define STALLS_MOST   3  /* expiries in a row that have met the thread in a system call and not moved: it waits there */
-#define MOVED_SHARE   8  /* a thread that has used this part of what its timer ran for was not waiting */
+#define STALLS_MOST   3 /* expiries in a row that have met the thread in a system call and not moved: it waits there */
+#define MOVED_SHARE   8 /* a thread that has used this part of what its timer ran for was not waiting */
+#define DRAWS_MOST    16u
 #define BUDGET_SHARE  4u /* of PYPROF_MAX_OVERHEAD, for waits */
 #define PPM           1000000u
-#define BUDGET_DECAY  8u     /* samples over which the cost of waits is averaged */
-#define SKIP_MOST     10000u /* rounds left out for each that is watched */
-#define LATE_PERIODS  4u     /* without a sample, after which a tick has the round watched */
+#define BUDGET_DECAY  8u  /* samples over which the cost of waits is averaged */
+#define BUDGET_ROUNDS 64u /* without a sample, after which their cost is checked */
+#define LEFT_OUT_MOST 1000u
+#define LATE_PERIODS  4u /* without a sample, after which a tick has the round watched */
 
 bool pp_fine_is_on(const struct pp_slot *slot)
 {
@@ -88,14 +90,25 @@ static uint64_t drawn_rest(struct pp_fine *fine)
     return (period_ns() / 2 + draw(fine, period_ns())) / (1 + fine->left_out);
 }
 
-void pp_fine_begin(struct pp_slot *slot, uint64_t first_ns)
+/* Draws the rest of an interval that a random moment is in: long ones hold more moments. */
+static int64_t first_rest(struct pp_fine *fine)
+{
+    uint64_t longest_ns = period_ns() + period_ns() / 2, interval_ns;
+    unsigned tries = 0;
+    do
+        interval_ns = period_ns() / 2 + draw(fine, period_ns());
+    while (draw(fine, longest_ns) > interval_ns && ++tries < DRAWS_MOST);
+    return (int64_t)(1 + draw(fine, interval_ns));
+}
+
+void pp_fine_begin(struct pp_slot *slot)
 {
     struct pp_fine *fine = &slot->thread.fine;
     if (!pp_fine_is_on(slot))
         return;
     fine->random = pp_sys_random() | 1;
-    fine->at_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    fine->rest_ns = (int64_t)(1 + draw(fine, first_ns));
+    fine->at_ns = fine->budget_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    fine->rest_ns = first_rest(fine);
     fine->watched = true;
     atomic_signal_fence(memory_order_seq_cst);
     if (is_near(fine))
@@ -122,6 +135,27 @@ void pp_fine_wait_begins(struct pp_slot *slot)
     add_cost(fine, atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed));
 }
 
+/* Sets how many rounds are left out for each that is watched, so that what waits cost stays in its part of the bound:
+ * at each sample, and after so many rounds without. */
+static void keep_to_budget(struct pp_fine *fine, uint64_t cpu_ns)
+{
+    uint64_t limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / BUDGET_SHARE;
+    uint64_t cost_ns = atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed) +
+                       atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed) / 2;
+    fine->rounds_sum += (int64_t)fine->rounds - fine->rounds_sum / BUDGET_DECAY;
+    fine->used_sum_ns += (int64_t)(cpu_ns - fine->budget_ns) - fine->used_sum_ns / BUDGET_DECAY;
+    fine->rounds = 0;
+    fine->budget_ns = cpu_ns;
+    if (fine->used_sum_ns <= 0 || fine->rounds_sum <= 0 || !limit_ppm)
+        return;
+    uint64_t share_ppm = cost_ns * (uint64_t)fine->rounds_sum * PPM / (uint64_t)fine->used_sum_ns;
+    uint64_t left_out = share_ppm > limit_ppm ? (share_ppm - 1) / limit_ppm : 0;
+    left_out = left_out < LEFT_OUT_MOST ? left_out : LEFT_OUT_MOST;
+    /* each round that is watched stands for as many more */
+    fine->rest_ns = fine->rest_ns * (int64_t)(1 + fine->left_out) / (int64_t)(1 + left_out);
+    fine->left_out = (uint32_t)left_out;
+}
+
 /* Chooses whether the round that begins is watched. Returns whether it is. */
 static bool choose(struct pp_fine *fine)
 {
@@ -139,7 +173,8 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     atomic_signal_fence(memory_order_seq_cst);
     if (fine->waits)
         return; /* a handler of the program has waited in a wait */
-    fine->rounds++;
+    if (++fine->rounds % BUDGET_ROUNDS == 0)
+        keep_to_budget(fine, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     if (!fine->watched && fine->skip > 1) {
         fine->skip--;
         return;
@@ -187,12 +222,12 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
         /* a long round that was left out */
         fine->watched = true;
         fine->skip = 0;
-        fine->rest_ns = (int64_t)draw(fine, usual_ns);
+        fine->rest_ns = first_rest(fine);
     }
     if (fine->watched && fine->rest_ns <= 0)
         return true; /* after waits that were not seen */
     if (fine->watched && fine->rest_ns > (int64_t)(usual_ns + usual_ns / 2))
-        fine->rest_ns = (int64_t)(1 + draw(fine, usual_ns)); /* the period has become shorter */
+        fine->rest_ns = first_rest(fine); /* the period has become shorter */
     if (fine->watched && is_near(fine))
         arm(slot);
     else
@@ -200,29 +235,11 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
     return false;
 }
 
-/* Sets how many rounds are left out for each that is watched, so that what waits cost stays in its part of the bound.
- */
-static void keep_to_budget(struct pp_slot *slot, uint64_t used_ns)
-{
-    struct pp_fine *fine = &slot->thread.fine;
-    uint64_t limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / BUDGET_SHARE;
-    uint64_t cost_ns = atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed) +
-                       atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed) / 2;
-    fine->rounds_sum += (int64_t)fine->rounds - fine->rounds_sum / BUDGET_DECAY;
-    fine->used_sum_ns += (int64_t)used_ns - fine->used_sum_ns / BUDGET_DECAY;
-    fine->rounds = 0;
-    if (fine->used_sum_ns <= 0 || fine->rounds_sum <= 0 || !limit_ppm)
-        return;
-    uint64_t share_ppm = cost_ns * (uint64_t)fine->rounds_sum * PPM / (uint64_t)fine->used_sum_ns;
-    uint64_t left_out = share_ppm > limit_ppm ? (share_ppm - 1) / limit_ppm : 0;
-    fine->left_out = left_out < SKIP_MOST ? (uint32_t)left_out : SKIP_MOST;
-}
-
 void pp_fine_sampled(struct pp_slot *slot, uint64_t cpu_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
-    keep_to_budget(slot, cpu_ns - fine->sampled_ns);
-    fine->sampled_ns = fine->at_ns = cpu_ns;
+    keep_to_budget(fine, cpu_ns);
+    fine->at_ns = cpu_ns;
     fine->rest_ns = (int64_t)drawn_rest(fine);
     if (!is_near(fine))
         set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - tick_ns());

@@ -31,8 +31,9 @@
 /* Whether the slot's thread has a fine timer that is in use. */
 bool pp_fine_is_on(const struct pp_slot *slot);
 
-/* Begins with a thread: its first sample is due after first_ns of CPU time. The calling thread's slot. */
-void pp_fine_begin(struct pp_slot *slot, uint64_t first_ns);
+/* Begins with a thread, as if it had been running for ever: each moment of its life is as likely to be sampled as any
+ * other, however short it is. The calling thread's slot. */
+void pp_fine_begin(struct pp_slot *slot);
 
 /* Surround each wait of the calling thread, the slot's. They keep errno. */
 void pp_fine_wait_begins(struct pp_slot *slot);

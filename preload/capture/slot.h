@@ -44,9 +44,10 @@ static inline unsigned pp_left_out_index(uint32_t state)
     return (state & PP_STATE_HOLDS_GIL ? 1 : 0) | (state & PP_STATE_GIL_KNOWN ? 2 : 0);
 }
 
-/* Where a sample is in the log's current segment: its call tree node and label set. */
+/* Where a sample is in the log's current segment: its call tree node and label set; and what it weighs. */
 struct pp_leaf {
     uint32_t node, labels;
+    uint64_t weight_ns;
 };
 
 /* Marks what an ordinary sample does not run: kept apart from the code that it does run, most of which is in none of
@@ -154,12 +155,14 @@ struct pp_fine {
     int64_t rest_ns;        /* CPU time of watched rounds until a sample is due, */
     uint64_t at_ns;         /* at this reading of the thread's CPU clock */
     uint64_t armed_rest_ns; /* that the timer was armed with */
-    uint64_t sampled_ns;    /* the thread's CPU clock at the end of its last sample */
     uint32_t stalls;        /* expiries in a row that have found it where it was */
     uint64_t random;
-    uint32_t rounds;                 /* since the last sample, */
-    int64_t rounds_sum, used_sum_ns; /* and what they and their CPU time come to over the last samples */
-    _Atomic uint64_t own_ns;         /* what the wait functions have cost the thread */
+    /* What waits cost is checked by: rounds since the last check, the thread's CPU clock then, and what both have come
+     * to in the last checks. */
+    uint32_t rounds;
+    uint64_t budget_ns;
+    int64_t rounds_sum, used_sum_ns;
+    _Atomic uint64_t own_ns; /* what the wait functions have cost the thread */
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */

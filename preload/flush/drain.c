@@ -48,7 +48,8 @@ static void take_sample(struct pp_slot *slot, const struct pp_record_sample *rec
         pp_traces_add(slot, &key, record->unix_ns, charge.sampled_ns);
     add_charge(thread, &charge);
     if (node)
-        slot->flush.leaves[slot->flush.leaf_count++ % PP_LAST_STACKS] = (struct pp_leaf){node, labels};
+        slot->flush.leaves[slot->flush.leaf_count++ % PP_LAST_STACKS] =
+            (struct pp_leaf){node, labels, charge.sampled_ns};
     if (charge.lost_samples)
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
 }
@@ -80,16 +81,18 @@ static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
 static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t tail_ns)
 {
     uint32_t stacks = slot->flush.leaf_count < PP_LAST_STACKS ? slot->flush.leaf_count : PP_LAST_STACKS;
+    bool fine = slot->thread.fine.random && !atomic_load(&slot->thread.fine.off);
     struct pp_ended_thread ended = {
         .kind = (uintptr_t)slot->thread.start_routine,
         .cpu_ns = atomic_load(&slot->thread.final_cpu_ns),
         .tail_ns = tail_ns,
         .thread = thread,
-        .pushed_off = slot->thread.pushed_off,
+        .pushed_off = slot->thread.pushed_off && !fine,
+        .certain_ns = fine ? pp_timers_period_ns() : ticks.tick_ns,
         .samples = stacks,
         .leaves = slot->flush.leaves,
     };
-    if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns(), ticks.tick_ns)) {
+    if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns())) {
         pp_interval.account.unsampled_ns -= tail_ns;
         return true;
     }

@@ -14,7 +14,9 @@
 
 struct claim {
     struct pp_leaf leaf;
-    uint64_t budget_ns, pushed_budget_ns;
+    int64_t due_ns;            /* what the stack represents and has not drawn yet, its own weight included, */
+    int64_t more_ns;           /* and what it may draw beyond that */
+    uint64_t pushed_budget_ns; /* of what was pushed off */
 };
 
 static struct group {
@@ -59,32 +61,32 @@ static unsigned group_of(uintptr_t kind, uint64_t cpu_ns)
     return replaceable;
 }
 
-/* Keeps the newest stacks. A stack that is replaced leaves what it had not drawn of its fair parts to its successor. */
+/* Keeps the newest stacks. A stack that is replaced leaves what it had not drawn to its successor. */
 static void add_claim(struct group *group, struct pp_leaf leaf, uint64_t part_ns)
 {
-    uint64_t left_ns = 0;
+    struct claim before = {0};
     unsigned at = group->claims;
     if (at < CLAIMS) {
         group->claims++;
     } else {
         at = group->oldest++ % CLAIMS;
-        left_ns = group->claim[at].budget_ns;
+        before = group->claim[at];
     }
-    group->claim[at] = (struct claim){leaf, FAIR_PARTS * part_ns + left_ns, PUSHED_PARTS * part_ns};
+    group->claim[at] = (struct claim){leaf, before.due_ns + (int64_t)part_ns - (int64_t)leaf.weight_ns,
+                                      before.more_ns + (int64_t)((FAIR_PARTS - 1) * part_ns), PUSHED_PARTS * part_ns};
 }
 
-bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
+bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns)
 {
-    /* also where events are finer than the ticks: the first sample comes at a tick */
-    uint64_t between_ns = period_ns > tick_ns ? period_ns : tick_ns;
+    /* also where samples are finer than the ticks: the first may come at a tick */
+    uint64_t between_ns = period_ns > ended->certain_ns ? period_ns : ended->certain_ns;
     if (ended->cpu_ns == 0 || ended->cpu_ns > SHORT_MAX_PERIODS * between_ns)
         return false;
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)
         return false;
-    /* T / p(T): a thread is sampled at the first tick of its life, and ticks come at an unknown phase: p = T / tick_ns
-     * until it is certain */
-    uint64_t represents_ns = ended->cpu_ns > tick_ns ? ended->cpu_ns : tick_ns;
+    /* T / p(T) */
+    uint64_t represents_ns = ended->cpu_ns > ended->certain_ns ? ended->cpu_ns : ended->certain_ns;
     uint64_t part = ended->samples ? represents_ns / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
         add_claim(&groups[group], ended->leaves[i], part);
@@ -94,23 +96,39 @@ bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_n
     return true;
 }
 
-/* The group's stacks take turns. What was pushed off draws on budgets of its own: it would leave nothing to those that
- * were not, which may have no more than the fair parts. */
-static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_credit *credit)
+static bool credit_pushed_off(const struct waiting *thread, bool forgetting, pp_short_credit *credit)
 {
     struct group *group = &groups[thread->group];
-    if (thread->pushed_off && !forgetting && thread->flushes < PUSHED_FLUSHES && group->claims < PUSHED_STACKS)
+    if (!forgetting && thread->flushes < PUSHED_FLUSHES && group->claims < PUSHED_STACKS)
         return false;
     for (unsigned tries = group->claims; tries > 0; tries--) {
         struct claim *claim = &group->claim[group->next++ % group->claims];
-        uint64_t *budget_ns = thread->pushed_off ? &claim->pushed_budget_ns : &claim->budget_ns;
-        if (*budget_ns < thread->tail_ns)
+        if (claim->pushed_budget_ns < thread->tail_ns)
             continue;
-        *budget_ns -= thread->tail_ns;
+        claim->pushed_budget_ns -= thread->tail_ns;
         credit(thread->thread, claim->leaf, thread->tail_ns);
         return true;
     }
     return false;
+}
+
+/* The stack to which most is due comes first: samples that came late in their threads' lives weigh more by themselves,
+ * and all represent as much. What was pushed off draws on budgets of its own: it would leave nothing to those that were
+ * not, which may have no more than the fair parts. */
+static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_credit *credit)
+{
+    struct group *group = &groups[thread->group];
+    struct claim *most = NULL;
+    if (thread->pushed_off)
+        return credit_pushed_off(thread, forgetting, credit);
+    for (unsigned i = 0; i < group->claims; i++)
+        if (!most || group->claim[i].due_ns > most->due_ns)
+            most = &group->claim[i];
+    if (!most || most->due_ns + most->more_ns < (int64_t)thread->tail_ns)
+        return false;
+    most->due_ns -= (int64_t)thread->tail_ns;
+    credit(thread->thread, most->leaf, thread->tail_ns);
+    return true;
 }
 
 /* Most processes have no such threads: what was never in use is not touched, as its pages would be made for that. */

@@ -144,7 +144,7 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
     if (stack_low)
         pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
     pp_thread_arm(slot, slot->thread.start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
-    pp_fine_begin(slot, slot->thread.start_routine ? pp_sys_tick_ns() : pp_timers_interval_ns());
+    pp_fine_begin(slot);
     pp_event_thread_begins();
 }
 
