@@ -6,20 +6,26 @@
 #define NS_PER_SECOND 1000000000u
 #define NOW_NS        1u
 #define EARLY_NS      20000 /* a sample that is due within this is taken: to arm the timer again costs as much */
-#define STALLS_MOST   3 /* expiries in a row that have met the thread in a system call and not moved: it waits there */
-#define MOVED_SHARE   8 /* a thread that has used this part of what its timer ran for was not waiting */
+#define MOVED_SHARE   8     /* a thread that has used this part of what its timer ran for was not waiting */
+#define STALLS_MOST   3u /* expiries in a row that have met the thread in a system call and not moved: it waits there */
 #define DRAWS_MOST    16u
-#define BUDGET_SHARE  4u /* of PYPROF_MAX_OVERHEAD, for waits */
+#define LONGEST_DECAY 64u /* rounds after which the longest is forgotten */
+#define AHEAD_ROUNDS  2   /* the timer is armed if a sample is due within so many of the longest rounds */
+#define CHECK_ROUNDS  64u /* after which their cost is checked, without a sample */
+#define CHECK_DECAY   8u  /* checks over which the cost of waits is averaged */
+#define BUDGET_SHARE  2u  /* of PYPROF_MAX_OVERHEAD, for waits */
+#define ARMED_SHARE   4u  /* of rounds that were not watched: in so many of them the timer would have been armed */
 #define PPM           1000000u
-#define BUDGET_DECAY  8u  /* samples over which the cost of waits is averaged */
-#define BUDGET_ROUNDS 64u /* without a sample, after which their cost is checked */
-#define LEFT_OUT_MOST 1000u
-#define LATE_PERIODS  4u /* without a sample, after which a tick has the round watched */
 
 bool pp_fine_is_on(const struct pp_slot *slot)
 {
     return atomic_load_explicit(&slot->fine_timer, memory_order_relaxed) >= 0 && !slot->thread.fine.off &&
            !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
+}
+
+bool pp_fine_is_in_use(const struct pp_slot *slot)
+{
+    return pp_fine_is_on(slot) && !slot->thread.fine.unwatched;
 }
 
 static uint64_t tick_ns(void)
@@ -75,19 +81,15 @@ static void arm(struct pp_slot *slot)
 /* Takes what the thread has used up to this reading of its CPU clock. */
 static void advance(struct pp_fine *fine, uint64_t cpu_ns)
 {
-    if (fine->watched)
-        fine->rest_ns -= (int64_t)(cpu_ns - fine->at_ns);
+    fine->rest_ns -= (int64_t)(cpu_ns - fine->at_ns);
     fine->at_ns = cpu_ns;
 }
 
+/* Whether a sample may become due in the round: at ticks, rounds that are longer than all before are met. */
 static bool is_near(const struct pp_fine *fine)
 {
-    return fine->rest_ns <= (int64_t)tick_ns();
-}
-
-static uint64_t drawn_rest(struct pp_fine *fine)
-{
-    return (period_ns() / 2 + draw(fine, period_ns())) / (1 + fine->left_out);
+    uint64_t ahead_ns = AHEAD_ROUNDS * fine->longest_ns, most_ns = tick_ns();
+    return fine->rest_ns <= (int64_t)(ahead_ns < most_ns ? ahead_ns : most_ns);
 }
 
 /* Draws the rest of an interval that a random moment is in: long ones hold more moments. */
@@ -107,9 +109,9 @@ void pp_fine_begin(struct pp_slot *slot)
     if (!pp_fine_is_on(slot))
         return;
     fine->random = pp_sys_random() | 1;
-    fine->at_ns = fine->budget_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    fine->at_ns = fine->checked.cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     fine->rest_ns = first_rest(fine);
-    fine->watched = true;
+    fine->longest_ns = tick_ns(); /* not known yet */
     atomic_signal_fence(memory_order_seq_cst);
     if (is_near(fine))
         arm(slot);
@@ -121,6 +123,25 @@ static void add_cost(struct pp_fine *fine, uint64_t ns)
 {
     atomic_store_explicit(&fine->own_ns, atomic_load_explicit(&fine->own_ns, memory_order_relaxed) + ns,
                           memory_order_relaxed);
+}
+
+/* Decides whether waits are watched: not if that costs more than its part of the bound. At each sample, and after so
+ * many rounds without. */
+static void check_cost(struct pp_fine *fine, uint64_t cpu_ns)
+{
+    uint64_t limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / BUDGET_SHARE;
+    uint64_t round_ns = atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed),
+             arm_ns = atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed);
+    uint64_t own_ns = atomic_load_explicit(&fine->own_ns, memory_order_relaxed),
+             cost_ns = own_ns - fine->checked.own_ns;
+    if (fine->unwatched)
+        cost_ns = fine->rounds * (round_ns + arm_ns / ARMED_SHARE);
+    fine->checked.cost_sum_ns += (int64_t)cost_ns - fine->checked.cost_sum_ns / CHECK_DECAY;
+    fine->checked.used_sum_ns += (int64_t)(cpu_ns - fine->checked.cpu_ns) - fine->checked.used_sum_ns / CHECK_DECAY;
+    fine->checked.cpu_ns = cpu_ns;
+    fine->checked.own_ns = own_ns;
+    fine->rounds = 0;
+    fine->unwatched = fine->checked.cost_sum_ns * PPM > fine->checked.used_sum_ns * (int64_t)limit_ppm;
 }
 
 void pp_fine_wait_begins(struct pp_slot *slot)
@@ -135,37 +156,6 @@ void pp_fine_wait_begins(struct pp_slot *slot)
     add_cost(fine, atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed));
 }
 
-/* Sets how many rounds are left out for each that is watched, so that what waits cost stays in its part of the bound:
- * at each sample, and after so many rounds without. */
-static void keep_to_budget(struct pp_fine *fine, uint64_t cpu_ns)
-{
-    uint64_t limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / BUDGET_SHARE;
-    uint64_t cost_ns = atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed) +
-                       atomic_load_explicit(&pp_capture.fine_costs.arm_ns, memory_order_relaxed) / 2;
-    fine->rounds_sum += (int64_t)fine->rounds - fine->rounds_sum / BUDGET_DECAY;
-    fine->used_sum_ns += (int64_t)(cpu_ns - fine->budget_ns) - fine->used_sum_ns / BUDGET_DECAY;
-    fine->rounds = 0;
-    fine->budget_ns = cpu_ns;
-    if (fine->used_sum_ns <= 0 || fine->rounds_sum <= 0 || !limit_ppm)
-        return;
-    uint64_t share_ppm = cost_ns * (uint64_t)fine->rounds_sum * PPM / (uint64_t)fine->used_sum_ns;
-    uint64_t left_out = share_ppm > limit_ppm ? (share_ppm - 1) / limit_ppm : 0;
-    left_out = left_out < LEFT_OUT_MOST ? left_out : LEFT_OUT_MOST;
-    /* each round that is watched stands for as many more */
-    fine->rest_ns = fine->rest_ns * (int64_t)(1 + fine->left_out) / (int64_t)(1 + left_out);
-    fine->left_out = (uint32_t)left_out;
-}
-
-/* Chooses whether the round that begins is watched. Returns whether it is. */
-static bool choose(struct pp_fine *fine)
-{
-    if (!fine->watched && --fine->skip)
-        return false;
-    bool was_watched = fine->watched;
-    fine->skip = was_watched && fine->left_out ? (uint32_t)draw(fine, 2 * fine->left_out + 1) : 0;
-    return !fine->skip;
-}
-
 void pp_fine_wait_ends(struct pp_slot *slot)
 {
     struct pp_fine *fine = &slot->thread.fine;
@@ -173,18 +163,20 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     atomic_signal_fence(memory_order_seq_cst);
     if (fine->waits)
         return; /* a handler of the program has waited in a wait */
-    if (++fine->rounds % BUDGET_ROUNDS == 0)
-        keep_to_budget(fine, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
-    if (!fine->watched && fine->skip > 1) {
-        fine->skip--;
+    bool checks = ++fine->rounds % CHECK_ROUNDS == 0;
+    if (fine->unwatched && !checks)
         return;
-    }
-    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    advance(fine, cpu_ns);
+    uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), round_ns = cpu_ns - fine->at_ns;
+    if (checks)
+        check_cost(fine, cpu_ns);
+    if (fine->unwatched)
+        return;
     add_cost(fine, atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed));
-    fine->watched = choose(fine);
-    /* what is due may have become so in the wait itself, and is sampled at its end */
-    if (fine->rest_ns <= 0 || (fine->watched && is_near(fine)))
+    fine->longest_ns -= fine->longest_ns / LONGEST_DECAY;
+    fine->longest_ns = fine->longest_ns > round_ns ? fine->longest_ns : round_ns;
+    advance(fine, cpu_ns);
+    /* what has become due in the wait itself is sampled at its end */
+    if (is_near(fine))
         arm(slot);
 }
 
@@ -215,34 +207,28 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
     struct pp_fine *fine = &slot->thread.fine;
     if (fine->waits || fine->armed)
         return false;
-    uint64_t usual_ns = period_ns();
-    uint64_t since_ns = cpu_ns - atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
     advance(fine, cpu_ns);
-    if (!fine->watched && since_ns > LATE_PERIODS * usual_ns) {
-        /* a long round that was left out */
-        fine->watched = true;
-        fine->skip = 0;
-        fine->rest_ns = first_rest(fine);
-    }
-    if (fine->watched && fine->rest_ns <= 0)
-        return true; /* after waits that were not seen */
-    if (fine->watched && fine->rest_ns > (int64_t)(usual_ns + usual_ns / 2))
+    if (fine->rest_ns <= 0)
+        return true; /* in a round that is not watched, or after waits that were not seen */
+    if (fine->rest_ns > (int64_t)(period_ns() + period_ns() / 2))
         fine->rest_ns = first_rest(fine); /* the period has become shorter */
-    if (fine->watched && is_near(fine))
+    if (fine->unwatched)
+        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns);
+    else if (fine->rest_ns <= (int64_t)tick_ns())
         arm(slot);
     else
-        set_tick(slot, cpu_ns + (fine->watched ? (uint64_t)fine->rest_ns - tick_ns() : usual_ns));
+        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - tick_ns());
     return false;
 }
 
 void pp_fine_sampled(struct pp_slot *slot, uint64_t cpu_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
-    keep_to_budget(fine, cpu_ns);
+    check_cost(fine, cpu_ns);
     fine->at_ns = cpu_ns;
-    fine->rest_ns = (int64_t)drawn_rest(fine);
-    if (!is_near(fine))
-        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - tick_ns());
-    else if (fine->watched && !fine->waits)
+    fine->rest_ns = (int64_t)(period_ns() / 2 + draw(fine, period_ns()));
+    if (fine->rest_ns > (int64_t)tick_ns())
+        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - (fine->unwatched ? 0 : tick_ns()));
+    else if (!fine->waits)
         arm(slot);
 }

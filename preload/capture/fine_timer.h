@@ -7,18 +7,17 @@
  *     ----|==============|================================|.............|====
  *         arm: rest      signal: sample, next rest        disarm        arm
  *
- * A round is what a thread does from the end of one wait to the end of the next. A sample is due when the rounds that
- * are watched have used so much CPU time, drawn from half a period to one and a half: it meets any work in proportion
- * to its CPU time, whatever its phase. The timer is armed with what is left of that, if it is a tick or less; further
- * ahead the thread's CPU timer, which is set to a tick before, arms it at a tick. A thread that others have kept from
- * its CPU has used less when the timer expires: it is armed again with the rest.
+ * A round is what a thread does from the end of one wait to the end of the next. A sample is due when the thread has
+ * used so much CPU time, drawn from half a period to one and a half: it meets any work in proportion to its CPU time,
+ * whatever its phase. The timer is armed with what is left of that, if it is a tick or less and no more than two of the
+ * longest rounds; further ahead the thread's CPU timer, which is set to a tick before, arms it at a tick. A thread that
+ * others have kept from its CPU has used less when the timer expires: it is armed again with the rest.
  *
  * No system call is interrupted by it: every function of libc by which a thread waits disarms it first
  * (interpose/waits.c). A wait past libc may be met once; if it ends with EINTR, the thread goes back to ticks for good.
  *
- * A wait costs 0.3 us, 1.6 us where the timer is armed in it. If that were more than a quarter of PYPROF_MAX_OVERHEAD,
- * rounds are left out, by chance, so that those that are watched stay a fair choice; a sample weighs all that the
- * thread has used since the one before.
+ * A wait costs 0.3 us, and 1.4 us more where the timer is armed in it. A thread for which that is more than half of
+ * PYPROF_MAX_OVERHEAD has its samples at ticks.
  *
  * All state is the thread's own: its wait functions change it, and its handler, between any two of their instructions.
  * The handler never arms the timer while a wait is under way (`waits`). All functions: async-signal-safe, bounded. */
@@ -28,8 +27,11 @@
 #include "slot.h"
 #include <ucontext.h>
 
-/* Whether the slot's thread has a fine timer that is in use. */
+/* Whether the slot's thread has a fine timer. */
 bool pp_fine_is_on(const struct pp_slot *slot);
+
+/* Whether all of its samples come by that. */
+bool pp_fine_is_in_use(const struct pp_slot *slot);
 
 /* Begins with a thread, as if it had been running for ever: each moment of its life is as likely to be sampled as any
  * other, however short it is. The calling thread's slot. */

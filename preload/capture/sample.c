@@ -159,7 +159,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
         .due_ns = due_ns,
-        .by_ticks = !due_ns && !pp_fine_is_on(slot),
+        .by_ticks = !due_ns && !pp_fine_is_in_use(slot),
         .waits_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed),
         .task_frame = PP_NO_FRAME,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),

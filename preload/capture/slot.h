@@ -144,25 +144,24 @@ struct pp_learnt_attributes {
         fastapi_context; /* keys */
 };
 
-/* Of a thread's fine timer (fine_timer.h): the thread's own, but for own_ns, which others read. */
+/* Of a thread's fine timer (fine_timer.h): the thread's own, but for `off` and own_ns, which others read. */
 struct pp_fine {
-    _Atomic bool off;       /* it stays disarmed: the thread waits past libc, or the timer is gone */
-    bool armed;             /* it may expire */
-    bool watched;           /* the round counts; the rounds that do not are left out for their cost */
-    uint32_t skip;          /* rounds to leave out until the next is watched, this one included */
-    uint32_t left_out;      /* on average, for each that is watched */
-    _Atomic uint32_t waits; /* that are under way: more than one where a handler of the program waits in a wait */
-    int64_t rest_ns;        /* CPU time of watched rounds until a sample is due, */
-    uint64_t at_ns;         /* at this reading of the thread's CPU clock */
-    uint64_t armed_rest_ns; /* that the timer was armed with */
-    uint32_t stalls;        /* expiries in a row that have found it where it was */
-    uint64_t random;
-    /* What waits cost is checked by: rounds since the last check, the thread's CPU clock then, and what both have come
-     * to in the last checks. */
-    uint32_t rounds;
-    uint64_t budget_ns;
-    int64_t rounds_sum, used_sum_ns;
-    _Atomic uint64_t own_ns; /* what the wait functions have cost the thread */
+    _Atomic bool off; /* it stays disarmed: the thread waits past libc, or the timer is gone */
+    bool armed;       /* it may expire */
+    bool unwatched;   /* to watch each wait would cost too much: samples come at ticks */
+    uint32_t waits;   /* that are under way: more than one where a handler of the program waits in a wait */
+    int64_t rest_ns;  /* CPU time until a sample is due, */
+    uint64_t at_ns;   /* at this reading of the thread's CPU clock: the beginning of the round, or a signal in it */
+    uint64_t armed_rest_ns;  /* that the timer was armed with */
+    uint64_t longest_ns;     /* CPU time of the longest of the last rounds */
+    uint32_t stalls;         /* expiries in a row that have found it where it was */
+    uint32_t rounds;         /* since their cost was checked */
+    uint64_t random;         /* 0: it has never been in use */
+    _Atomic uint64_t own_ns; /* what its waits have cost the thread */
+    struct {
+        uint64_t cpu_ns, own_ns; /* the thread's CPU clock and own_ns then */
+        int64_t cost_sum_ns, used_sum_ns;
+    } checked;
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */
