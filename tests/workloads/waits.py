@@ -6,7 +6,8 @@ import sys
 import threading
 
 library, seconds, kinds = ctypes.CDLL(sys.argv[1]), float(sys.argv[2]), sys.argv[3:]
-library.wait_for.restype = library.send_large.restype = library.wait_in_handlers.restype = ctypes.c_long
+for function in library.wait_for, library.send_large, library.wait_in_handlers, library.wait_in_vforks:
+    function.restype = ctypes.c_long
 
 
 def run(kind, seed):
@@ -15,6 +16,8 @@ def run(kind, seed):
         met = library.send_large(time, seed, kind == "write", ctypes.byref(count))
     elif kind in ("nested", "jumps"):
         met = library.wait_in_handlers(time, seed, kind == "jumps", ctypes.byref(count))
+    elif kind == "vfork":
+        met = library.wait_in_vforks(time, seed, ctypes.byref(count))
     else:
         met = library.wait_for(kind.encode(), time, seed, ctypes.byref(count))
     sys.stdout.write(f"{kind} {met} {count.value}\n")

@@ -58,19 +58,25 @@ static enum pp_clock clock_of(const struct pt_process_info *subject)
 
 static void check_clock(const struct pt_process_info *subject, struct pt_findings *findings)
 {
-    uint64_t hz;
-    pp_setting_read(PP_SETTING_HZ, value_of(subject, PP_SETTING_HZ), &hz);
-    if (clock_of(subject) == PP_CLOCK_TICK)
-        return;
-    if (events_permitted()) {
-        pt_find(findings, PT_LEVEL_OK, "clock", "perf events are permitted here");
+    enum pp_clock clock = clock_of(subject);
+    if (clock == PP_CLOCK_TICK) {
+        pt_find(findings, PT_LEVEL_OK, "clock",
+                "kernel ticks: of threads that wait often, work in step with these is seen unevenly");
         return;
     }
-    pt_find(findings, PT_LEVEL_WARN, "clock",
-            "perf_event_open is not permitted here: kernel ticks are used, whatever PYPROF_CLOCK says%s",
-            hz > PP_HIGHEST_TICK_HZ ? ", and fewer samples come than PYPROF_HZ asks for" : "");
-    pt_remedy(findings, "sysctl kernel.perf_event_paranoid=2; in a container, have its seccomp profile permit "
-                        "perf_event_open");
+    if (events_permitted()) {
+        pt_find(findings, PT_LEVEL_OK, "clock", "%sperf events are permitted here",
+                clock == PP_CLOCK_AUTO ? "fine timers; for threads that wait past libc " : "");
+        return;
+    }
+    if (clock == PP_CLOCK_AUTO)
+        pt_find(findings, PT_LEVEL_OK, "clock",
+                "fine timers; perf events are not permitted here: threads that wait past libc have kernel ticks");
+    else
+        pt_find(findings, PT_LEVEL_WARN, "clock",
+                "perf_event_open is not permitted here: kernel ticks are used; PYPROF_CLOCK=auto needs no permission");
+    pt_remedy(findings, "sysctl kernel.perf_event_paranoid=2; in a container --cap-add PERFMON, or have its seccomp "
+                        "profile permit perf_event_open");
 }
 
 /* The kernel sends no more samples than it has ticks. */
@@ -87,7 +93,7 @@ static void check_ticks(const struct pt_process_info *subject, struct pt_finding
     pt_find(findings, PT_LEVEL_WARN, TOPIC,
             "PYPROF_HZ=%lu is more than this kernel's %lu ticks per second: not more samples than that come",
             (unsigned long)hz, ticks);
-    pt_remedy(findings, "PYPROF_CLOCK=auto may give more; PYPROF_HZ=%lu gives the same", ticks);
+    pt_remedy(findings, "PYPROF_CLOCK=auto gives more; PYPROF_HZ=%lu gives the same", ticks);
 }
 
 static void check_name(const char *name, size_t length, struct pt_findings *findings)

@@ -262,6 +262,9 @@ def main(command, arguments):
             with open(arguments[4]) as file:
                 extra = slack(json.load(file), float(arguments[5]) if len(arguments) > 5 else 0.0)
         return check([(arguments[3], value, truth, percent)], extra)
+    if command == "sigma":
+        truth, seen = (float(a) for a in arguments)
+        return abs(seen - truth) > 3 * math.sqrt(truth * USUAL_WEIGHT_NS) + 0.02 * truth
     if command == "inclusive":
         print(inclusive(stacks(arguments[0]), set(arguments[1:])))
         return 0

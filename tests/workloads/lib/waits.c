@@ -162,6 +162,25 @@ long wait_for(const char *how, double seconds, unsigned seed, long *waits)
     return interrupted;
 }
 
+/* Has children of vfork wait, which share the thread's memory. Returns how many waits of its own were interrupted. */
+long wait_in_vforks(double seconds, unsigned seed, long *waits)
+{
+    long interrupted = 0, end = now_ns(CLOCK_MONOTONIC) + (long)(seconds * 1e9);
+    while (now_ns(CLOCK_MONOTONIC) < end) {
+        work(&seed);
+        pid_t child = vfork();
+        if (child == 0) {
+            poll(NULL, 0, 1);
+            _exit(0);
+        }
+        ++*waits;
+        if (poll(NULL, 0, (int)(rand_r(&seed) % 4)) < 0 && errno == EINTR)
+            interrupted++;
+        waitpid(child, NULL, 0);
+    }
+    return interrupted;
+}
+
 struct reader {
     int from;
     unsigned seed;
