@@ -62,6 +62,7 @@ static bool set_timer(int id, int flags, uint64_t first_ns, uint64_t interval_ns
 /* Has the CPU timer signal at the first tick from this reading of the thread's CPU clock on. */
 static void set_tick(struct pp_slot *slot, uint64_t cpu_ns)
 {
+    slot->thread.fine.awaits_tick = true;
     int id = atomic_load_explicit(&slot->timer, memory_order_relaxed);
     if (id >= 0)
         set_timer(id, TIMER_ABSTIME, cpu_ns, period_ns());
@@ -112,6 +113,7 @@ void pp_fine_begin(struct pp_slot *slot)
     fine->at_ns = fine->checked.cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     fine->rest_ns = first_rest(fine);
     fine->longest_ns = tick_ns(); /* not known yet */
+    fine->awaits_tick = true;     /* the CPU timer has been set to the first */
     atomic_signal_fence(memory_order_seq_cst);
     if (is_near(fine))
         arm(slot);
@@ -169,8 +171,11 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), round_ns = cpu_ns - fine->at_ns;
     if (checks)
         check_cost(fine, cpu_ns);
-    if (fine->unwatched)
+    if (fine->unwatched) {
+        advance(fine, cpu_ns);
+        set_tick(slot, cpu_ns + (fine->rest_ns > 0 ? (uint64_t)fine->rest_ns : 0));
         return;
+    }
     add_cost(fine, atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed));
     fine->longest_ns -= fine->longest_ns / LONGEST_DECAY;
     fine->longest_ns = fine->longest_ns > round_ns ? fine->longest_ns : round_ns;
@@ -178,6 +183,8 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     /* what has become due in the wait itself is sampled at its end */
     if (is_near(fine))
         arm(slot);
+    else if (fine->rest_ns <= (int64_t)tick_ns() && !fine->awaits_tick)
+        set_tick(slot, cpu_ns); /* should the round become longer than those before */
 }
 
 bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
@@ -205,6 +212,7 @@ bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t c
 bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
+    fine->awaits_tick = false;
     if (fine->waits || fine->armed)
         return false;
     advance(fine, cpu_ns);
