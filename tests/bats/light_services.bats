@@ -22,13 +22,14 @@ lightly() {
     ${READ%% *} "$WORKLOADS/light_service_judge.py" "$name.json" "$name.out" "$POOL" >"$name.txt"
 }
 
-# A hundred requests a second, and clients that do not pause, beside each other: half a minute is saved.
+# at_two_rates SERVER RATE: at a hundred requests a second, and at RATE with clients that do not pause. Beside each other: half a
+# minute is saved.
 at_two_rates() {
-    local pause status=0
+    local paused status=0
     lightly "$1" 100 6 &
-    pause=$!
-    lightly "$1" all 6 || status=1
-    wait "$pause" || status=1
+    paused=$!
+    lightly "$1" "$2" 6 || status=1
+    wait "$paused" || status=1
     cat "$1"-*.txt
     return $status
 }
@@ -44,7 +45,7 @@ setup() {
 
 uvicorn() {
     with_packages uvicorn fastapi
-    at_two_rates uvicorn
+    at_two_rates uvicorn all
 }
 
 @test "FastAPI in two workers of uvicorn: each function has what it used" {
@@ -53,7 +54,7 @@ uvicorn() {
 
 gthread() {
     with_packages gunicorn flask
-    at_two_rates gthread
+    at_two_rates gthread apart
 }
 
 @test "Flask in threads of gunicorn: each function has what it used" {
@@ -62,7 +63,7 @@ gthread() {
 
 flask() {
     with_packages flask
-    at_two_rates flask
+    at_two_rates flask all
 }
 
 @test "Flask's own server, a thread for each request: each function has what it used" {
@@ -71,7 +72,7 @@ flask() {
 
 django() {
     with_packages django
-    at_two_rates django
+    at_two_rates django all
 }
 
 @test "Django's own server, a thread for each connection: each function has what it used" {
@@ -80,7 +81,7 @@ django() {
 
 aiohttp() {
     with_packages aiohttp
-    at_two_rates aiohttp
+    at_two_rates aiohttp apart
 }
 
 @test "aiohttp: each function has what it used" {
@@ -89,7 +90,7 @@ aiohttp() {
 
 gevent() {
     with_packages gevent
-    at_two_rates gevent
+    at_two_rates gevent all
 }
 
 @test "gevent's server: each function has what it used" {
@@ -97,8 +98,17 @@ gevent() {
 }
 
 refused() {
-    with_packages uvicorn fastapi
-    DENIED=perf lightly uvicorn all 6 "$BUILD/workloads/denied" || fail "$(cat uvicorn-all.txt)"
+    local gevent status=0
+    with_packages aiohttp gevent
+    export DENIED=perf
+    POOL=$PWD/pool # its clock may be another one
+    lightly gevent all 6 "$BUILD/workloads/denied" &
+    gevent=$!
+    lightly aiohttp apart 6 "$BUILD/workloads/denied" || status=1
+    wait "$gevent" || status=1
+    cat ./*.txt
+    ${READ%% *} "$WORKLOADS/light_service_judge.py" pool "$POOL" || status=1
+    return $status
 }
 
 @test "where perf_event_open is refused: each function has what it used" {

@@ -66,27 +66,28 @@ def rows():
     return str(len(json.loads(json.dumps([{"a": i, "b": str(i)} for i in range(1100)]))))
 
 
+PAGES = {"cart": price, "login": sign, "list": rows}
+METHODS = ["GET", "POST"]  # what comes with a POST is read before the work begins
+
+
 def fastapi_app():
-    from fastapi import FastAPI
+    from fastapi import FastAPI, Request
 
     app = FastAPI()
 
-    @app.get("/cart")
-    async def cart():
+    def endpoint(function):
         async def load():
             await asyncio.sleep(0)
-            return price()
+            return function()
 
-        return await asyncio.gather(load())
+        async def handle(request: Request):
+            await request.body()
+            return await asyncio.gather(load())
 
-    @app.get("/login")
-    async def login():
-        return sign()
+        return handle
 
-    @app.get("/list")
-    async def listing():
-        return rows()
-
+    for path, function in PAGES.items():
+        app.api_route(f"/{path}", methods=METHODS)(endpoint(function))
     return app
 
 
@@ -94,9 +95,16 @@ def flask_app():
     import flask
 
     app = flask.Flask(__name__)
-    app.add_url_rule("/cart", "cart", lambda: price())
-    app.add_url_rule("/login", "login", lambda: sign())
-    app.add_url_rule("/list", "list", lambda: rows())
+
+    def view(function):
+        def handle():
+            flask.request.get_data()
+            return function()
+
+        return handle
+
+    for path, function in PAGES.items():
+        app.add_url_rule(f"/{path}", path, view(function), methods=METHODS)
     return app
 
 
@@ -114,9 +122,9 @@ def serve_django(port):
     import django.urls
 
     def view(function):
-        return lambda request: django.http.HttpResponse(function())
+        return lambda request: request.body is not None and django.http.HttpResponse(function())
 
-    urls = [django.urls.path(path, view(function)) for path, function in (("cart", price), ("login", sign), ("list", rows))]
+    urls = [django.urls.path(path, view(function)) for path, function in PAGES.items()]
     quiet = {"version": 1, "loggers": {"django.server": {"level": "ERROR"}}}
     # It says how long answers are, without which no connection is kept.
     middleware = ["django.middleware.common.CommonMiddleware"]
@@ -130,12 +138,13 @@ def serve_aiohttp(port):
 
     def handler(function):
         async def handle(request):
+            await request.read()
             return web.Response(text=function())
 
         return handle
 
     app = web.Application()
-    app.add_routes([web.get(path, handler(function)) for path, function in (("/cart", price), ("/login", sign), ("/list", rows))])
+    app.add_routes([web.route(method, f"/{path}", handler(function)) for path, function in PAGES.items() for method in METHODS])
     web.run_app(app, host="127.0.0.1", port=port, print=None, access_log=None)
 
 
@@ -144,7 +153,8 @@ def serve_gevent(port):
     from gevent.pywsgi import WSGIServer
 
     def app(environ, start_response):
-        function = {"/cart": price, "/login": sign, "/list": rows}.get(environ["PATH_INFO"])
+        function = PAGES.get(environ["PATH_INFO"][1:])
+        environ["wsgi.input"].read()
         start_response("200 OK" if function else "404 Not Found", [("Content-Type", "text/plain")])
         return [function().encode() if function else b""]
 
