@@ -1,7 +1,7 @@
 #!/bin/bash
 # Measures and prints; judges nothing: `make bench`. PART='costs page' runs these parts only: load, instructions, walks, rows,
 # costs, page, applications. BENCH_ROUNDS (30) sets how often start-up is measured, BENCH_SECONDS (12) how long programs run
-# that are sampled at 100 Hz, ROUNDS (3) how often each application is run.
+# that are sampled at 100 Hz, ROUNDS (3) how often each application is run; APPLICATIONS='celery gevent': these only.
 set -eu
 cd "$(dirname "$0")/../.." || exit 1
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -57,7 +57,8 @@ page() {
 
 applications() {
     echo "== applications"
-    python3 tests/bench/applications.py "$BUILD"
+    # shellcheck disable=SC2086 # names
+    python3 tests/bench/applications.py "$BUILD" ${APPLICATIONS:-}
 }
 
 for part in ${PART:-${parts[*]}}; do
