@@ -25,6 +25,7 @@ import applications_log
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SECONDS = 5  # of CPU
 EARLY_NS = 2.5e9  # the flushes of the first two seconds; they come a little late
+NEWEST_MINOR = 12  # all of the packages have wheels for it
 CLIENTS, SERVICE_SECONDS = 8, 15
 LIMIT_SECONDS = 120
 here = os.path.dirname(os.path.abspath(__file__))
@@ -57,8 +58,7 @@ def interpreter():
         return os.environ["APPLICATIONS_PYTHON"]
     listed = subprocess.check_output(["bash", "-c", ". tests/bats/lib/pythons.sh && list_pythons"], cwd=root, text=True)
     versions = [(line.split()[1].split("."), line.split()[0]) for line in listed.splitlines()]
-    usable = [((int(minor), path)) for (_, minor, *_), path in versions if int(minor) <= 12]
-    return max(usable or [((int(minor), path)) for (_, minor, *_), path in versions])[1]
+    return max((int(minor) <= NEWEST_MINOR, int(minor), path) for (_, minor, *_), path in versions)[2]
 
 
 def environment_of(application, build, python):
@@ -149,6 +149,10 @@ def run(application, python, build, directory):
 
 def figures(build, out):
     """What a line shows, of one run."""
+
+    def percent(ns):
+        return 100.0 * ns / cpu
+
     told = json.loads(subprocess.check_output([os.path.join(build, "pyprof"), "info", "--json", out]))
     total, cpu = told["total"], told["total"]["cpu_ns"]
     handlers = early = own = met = 0
@@ -160,7 +164,6 @@ def figures(build, out):
         own += last["own_ns"]
         early += within[-1]["own_ns"] - within[-1]["handler_ns"]
         met += any("PYPROF_MAX_OVERHEAD" in text for text in process["notices"])
-    percent = lambda ns: 100.0 * ns / cpu  # noqa: E731
     return {
         "cpu": cpu / 1e9,
         "processes": len(told["processes"]),

@@ -33,7 +33,7 @@ def judge(truth, seen, weight):
     for name, used in dict(truth, all=sum(truth.values())).items():
         error = (seen[name] if name in seen else sum(seen.values())) - used
         variance = RANDOM * weight * used
-        found.append((name, used, error, error / math.sqrt(variance), out_of_bounds(error, used, variance)))
+        found.append((name, used, error, error / max(math.sqrt(variance), 1), out_of_bounds(error, used, variance)))
     return found
 
 
@@ -61,13 +61,14 @@ def main(truth_path, profile, pool=None):
         told = json.load(file)
     info = json.loads(pyprof("info", "--json", profile))
     total, clocks = info["total"], {process["clock"] for process in info["processes"]}
+    share = {name: 100 * total[f"{name}_ns"] / total["cpu_ns"] for name in ("unsampled", "own")}
     weight = total["sampled_ns"] / max(total["samples"], 1)
     found = judge(told["functions"], seen_in(profile), weight)
     cells = [f"{told['server']:8} {told['rate']:>4}/s {told['requests']:5} requests"]
     for name, used, error, sigmas, wrong in found:
         cells.append(f"{name} {(used + error) / 1e6:6.0f} of {used / 1e6:5.0f} ms {sigmas:+5.1f}{'!' if wrong else ' '}")
     cells.append(f"cpu {total['cpu_ns'] / 1e9:5.2f} s, samples {total['samples']:4}")
-    cells.append(f"[unsampled] {100 * total['unsampled_ns'] / total['cpu_ns']:4.1f} %, own {100 * total['own_ns'] / total['cpu_ns']:4.1f} %")
+    cells.append(f"[unsampled] {share['unsampled']:4.1f} %, own {share['own']:4.1f} %")
     print(" | ".join(cells + sorted(clocks)), flush=True)
     if pool:
         with open(pool, "a") as file:
