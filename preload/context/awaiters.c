@@ -52,6 +52,7 @@ struct search {
     const struct pp_context_reader *reader;
     uintptr_t from; /* the task, which futures lead back to */
     unsigned futures;
+    bool learnt; /* in which variable of a callback the way to the task begins */
 };
 
 /* Reads a field of an object by its offset beyond the header. async-signal-safe. */
@@ -98,10 +99,13 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return is_task(search, task) ? task : 0;
 }
 
-/* async-signal-safe. */
+/* Of the types that most are of it is known without a look at their bases. async-signal-safe. */
 static bool is_python_future(const struct pp_context_reader *reader, uintptr_t object)
 {
-    return pp_object_is(&reader->objects, object, reader->facts->asyncio.python_future_type);
+    uintptr_t type;
+    return pp_object_type(&reader->objects, object, &type) && type != reader->facts->awaiters.future_type &&
+           type != reader->facts->asyncio.task_type &&
+           pp_object_is(&reader->objects, object, reader->facts->asyncio.python_future_type);
 }
 
 /* async-signal-safe. */
@@ -116,7 +120,12 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
 /* async-signal-safe. */
 static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, unsigned depth)
 {
-    if (is_task(search, value))
+    const struct pp_context_facts *facts = search->reader->facts;
+    uintptr_t type;
+    if (!pp_object_type(&search->reader->objects, value, &type))
+        return 0;
+    bool is_no_task = type == facts->awaiters.future_type || type == facts->asyncio.python_future_type;
+    if (!is_no_task && is_task(search, value))
         return value;
     return value != search->from && is_future(search->reader, value) ? awaiter_of_future(search, value, depth + 1) : 0;
 }
@@ -127,8 +136,9 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
 {
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     struct pp_context_reader careful = *search->reader;
-    struct search copying = {.reader = &careful, .from = search->from, .futures = search->futures};
+    struct search copying = *search;
     uintptr_t getters, type, block, future;
+    copying.reader = &careful;
     careful.objects.plain = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
@@ -139,6 +149,7 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
         return 0;
     uintptr_t task = awaiter_of_value(&copying, future, depth);
     search->futures = copying.futures;
+    search->learnt = copying.learnt;
     return task;
 }
 
@@ -163,6 +174,7 @@ static const struct waiting_function {
     FUNCTION("TaskGroup._spawn.<locals>.task_done", OF_GROUP),
 };
 #define FUNCTION_NAME_MAX 48
+_Static_assert(sizeof waiting_functions / sizeof *waiting_functions == PP_WAITING_FUNCTIONS, "what is learnt of each");
 
 /* Returns which of these functions it is, NULL: none. The name is opened once. async-signal-safe. */
 static const struct waiting_function *find_function(const struct pp_object_reader *reader, uintptr_t function)
@@ -182,6 +194,17 @@ static const struct waiting_function *find_function(const struct pp_object_reade
 }
 
 /* async-signal-safe. */
+static uintptr_t awaiter_of_cell(struct search *search, const struct waiting_function *waiting, uintptr_t cell,
+                                 unsigned depth)
+{
+    uintptr_t value = field(search, cell, PP_CELL_VALUE);
+    return waiting->variable == OF_GROUP   ? host_of_group(search, value)
+           : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
+                                           : awaiter_of_value(search, value, depth);
+}
+
+/* Tries the variable first that led to a task last: what the others have may be of classes with many bases. Of a search
+ * that goes through the function twice the inner one knows which it is. async-signal-safe. */
 static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, unsigned depth)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
@@ -189,11 +212,15 @@ static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, 
     uintptr_t closure, cell, found = 0;
     if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
-    for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
-        uintptr_t value = field(search, cell, PP_CELL_VALUE);
-        found = waiting->variable == OF_GROUP   ? host_of_group(search, value)
-                : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
-                                                : awaiter_of_value(search, value, depth);
+    uint8_t *learnt = &search->reader->slot->thread.awaiters.cells[waiting - waiting_functions];
+    if (pp_tuple_item(reader, closure, *learnt, &cell))
+        found = awaiter_of_cell(search, waiting, cell, depth);
+    for (uint8_t i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
+        found = i == *learnt ? 0 : awaiter_of_cell(search, waiting, cell, depth);
+        if (found && !search->learnt) {
+            search->learnt = true;
+            *learnt = i;
+        }
     }
     return found;
 }
@@ -261,6 +288,7 @@ static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned
             pp_tuple_item(&careful.objects, item, 0, &callback))
             found = awaiter_of_callback(&copying, callback, depth);
     search->futures = copying.futures;
+    search->learnt = copying.learnt;
     return found;
 }
 

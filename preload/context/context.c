@@ -70,11 +70,13 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
         note_interpreter(is_known, state->python, interpreter_state);
         facts = is_known ? facts : NULL;
     }
+    bool plain = state->attached && !state->python->layout.free_threaded;
     slot->scratch->copies.count = 0;
+    slot->scratch->copies.learns = !plain;
     return (struct pp_context_reader){
         .objects = {.python = state->python,
                     .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
-                    .plain = state->attached && !state->python->layout.free_threaded,
+                    .plain = plain,
                     .copies = &slot->scratch->copies},
         .facts = facts,
         .state = state,
