@@ -2,8 +2,8 @@
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
  * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
  * the thread holds references while it executes them. Frames in generators lie on the heap: the first of a walk is
- * copied, since a torn link may lead anywhere. If it is the frame of a generator that is executing, its own link is
- * good, and so are those of all frames further out: see proves_links. */
+ * copied, since a torn link may lead anywhere, unless the running task holds it. If it is the frame of a generator that
+ * is executing, its own link is good, and so are those of all frames further out: see proves_links. */
 #include "python_frames.h"
 #include "safe_read.h"
 
@@ -226,8 +226,9 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
     const struct pp_python_layout *layout = reader->layout;
     uint8_t copy[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    const uint8_t *bytes = reader->links_proven ? (const uint8_t *)address - before : copy;
-    if (!reader->links_proven && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
+    bool alive = reader->links_proven || address == reader->live;
+    const uint8_t *bytes = alive ? (const uint8_t *)address - before : copy;
+    if (!alive && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)

@@ -5,6 +5,7 @@
 #include "trio.h"
 #include "values.h"
 
+#define BASES_MAX     7  /* from a class to those of tasks and futures */
 #define CALLBACKS_MAX 4  /* callbacks of a future that are tried */
 #define CELLS_MAX     8  /* variables of a callback that are tried */
 #define DEPTH_MAX     3  /* futures between a task and its awaiter */
@@ -63,13 +64,35 @@ static uintptr_t field(const struct search *search, uintptr_t object, unsigned o
     return pp_object_word(reader, object + pp_object_header(reader) + offset, &value) ? value : 0;
 }
 
+/* What an object is: a task or a future, made of Python or in C, or something else. */
+enum kind { OTHER, FUTURE, TASK, PYTHON_FUTURE, PYTHON_TASK };
+
+/* A task's class is met before that of the futures, of which it is one. async-signal-safe. */
+static enum kind kind_of(const struct pp_context_reader *reader, uintptr_t object)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_asyncio_facts *facts = &reader->facts->asyncio;
+    uintptr_t type;
+    bool read = pp_object_type(objects, object, &type);
+    for (unsigned i = 0; i < BASES_MAX && read && pp_plausible(type); i++) {
+        if (type == facts->task_type)
+            return TASK;
+        if (type == facts->python_task_type)
+            return PYTHON_TASK;
+        if (type == reader->facts->awaiters.future_type)
+            return FUTURE;
+        if (type == facts->python_future_type)
+            return PYTHON_FUTURE;
+        read = pp_object_word(objects, type + pp_object_header(objects) + PP_TYPE_BASE, &type);
+    }
+    return OTHER;
+}
+
 /* async-signal-safe. */
 static bool is_task(const struct search *search, uintptr_t object)
 {
-    const struct pp_asyncio_facts *facts = &search->reader->facts->asyncio;
-    return object && object != search->from &&
-           (pp_object_is(&search->reader->objects, object, facts->task_type) ||
-            pp_object_is(&search->reader->objects, object, facts->python_task_type));
+    enum kind kind = object == search->from ? OTHER : kind_of(search->reader, object);
+    return kind == TASK || kind == PYTHON_TASK;
 }
 
 /* Whether what is called is a Python function with this qualified name. async-signal-safe. */
@@ -99,35 +122,15 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return is_task(search, task) ? task : 0;
 }
 
-/* Of the types that most are of it is known without a look at their bases. async-signal-safe. */
-static bool is_python_future(const struct pp_context_reader *reader, uintptr_t object)
-{
-    uintptr_t type;
-    return pp_object_type(&reader->objects, object, &type) && type != reader->facts->awaiters.future_type &&
-           type != reader->facts->asyncio.task_type &&
-           pp_object_is(&reader->objects, object, reader->facts->asyncio.python_future_type);
-}
-
-/* async-signal-safe. */
-static bool is_future(const struct pp_context_reader *reader, uintptr_t object)
-{
-    return pp_object_is(&reader->objects, object, reader->facts->awaiters.future_type) ||
-           is_python_future(reader, object);
-}
-
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
 
 /* async-signal-safe. */
 static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, unsigned depth)
 {
-    const struct pp_context_facts *facts = search->reader->facts;
-    uintptr_t type;
-    if (!pp_object_type(&search->reader->objects, value, &type))
-        return 0;
-    bool is_no_task = type == facts->awaiters.future_type || type == facts->asyncio.python_future_type;
-    if (!is_no_task && is_task(search, value))
+    enum kind kind = value == search->from ? OTHER : kind_of(search->reader, value);
+    if (kind == TASK || kind == PYTHON_TASK)
         return value;
-    return value != search->from && is_future(search->reader, value) ? awaiter_of_future(search, value, depth + 1) : 0;
+    return kind ? awaiter_of_future(search, value, depth + 1) : 0;
 }
 
 /* as_completed(): the task that waits for an item of the queue. The signal may have hit the thread while it changes the
@@ -298,7 +301,7 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
     if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
         return 0;
     uintptr_t callbacks;
-    if (is_python_future(search->reader, future))
+    if (kind_of(search->reader, future) >= PYTHON_FUTURE)
         return pp_attribute_read(&search->reader->objects, future, "_callbacks",
                                  &search->reader->slot->thread.awaiters.callbacks, &callbacks)
                    ? awaiter_of_list(search, callbacks, depth)
@@ -319,7 +322,7 @@ uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)
 {
     struct search search = {.reader = reader};
-    return reader->facts && reader->facts->awaiters.partial_type && is_future(reader, future)
+    return reader->facts && reader->facts->awaiters.partial_type && kind_of(reader, future)
                ? awaiter_of_future(&search, future, 0)
                : 0;
 }

@@ -2,10 +2,10 @@
 #include "object_copies.h"
 #include "../capture/safe_read.h"
 
-#define LINE         64u /* bytes: parts of pages are whole lines of the CPU's cache */
-#define FETCH_AFTER  1u  /* pages that were missing: a sample that reads little fetches nothing */
-#define FETCHES_KEPT 8u  /* for which a page is fetched that is not read */
-#define FETCH_MAX    (PP_COPY_MEMORY * 3 / 4)
+#define LINE         64u                  /* bytes: parts of pages are whole lines of the CPU's cache */
+#define FETCH_AFTER  1u                   /* pages that were missing: a sample that reads little fetches nothing */
+#define FETCHES_KEPT 6u                   /* for which a page is fetched that is not read */
+#define FETCH_MAX    (PP_COPY_MEMORY / 2) /* the rest is for what is missing */
 
 _Static_assert(PP_COPY_PAGES <= UINT8_MAX + 1, "their numbers are bytes");
 
@@ -13,7 +13,7 @@ _Static_assert(PP_COPY_PAGES <= UINT8_MAX + 1, "their numbers are bytes");
 static struct pp_copied_page *entry_of(struct pp_object_copies *copies, uintptr_t page)
 {
     uint64_t set = (page * 0x9E3779B97F4A7C15u >> 32) % PP_COPY_SETS;
-    struct pp_copied_page *ways = &copies->pages[set * PP_COPY_WAYS], *oldest = ways;
+    struct pp_copied_page *ways = &copies->pages[set * PP_COPY_WAYS], *oldest = &ways[copies->count % PP_COPY_WAYS];
     for (unsigned way = 0; way < PP_COPY_WAYS; way++) {
         if (ways[way].page == page)
             return &ways[way];
@@ -31,24 +31,39 @@ static bool has(const struct pp_object_copies *copies, const struct pp_copied_pa
            (entry->whole || (offset >= entry->low && offset + size <= entry->high));
 }
 
-/* Copies what the last samples read, as far as it is there. async-signal-safe. */
-static void fetch(struct pp_object_copies *copies, int pid)
+/* Lists the pages that were read in the last samples; false if there are more than fit. *bytes: of the memory, in use
+ * with them. async-signal-safe. */
+static bool list_wanted(struct pp_object_copies *copies, uint32_t samples, uint32_t *count, uint32_t *bytes)
 {
-    uint32_t count = 0, bytes = copies->bytes;
-    copies->fetched = true;
-    copies->fetches++;
+    bool fit = true;
+    *count = 0;
+    *bytes = copies->bytes;
     for (unsigned i = 0; i < PP_COPY_PAGES; i++) {
         struct pp_copied_page *entry = &copies->pages[i];
         uint32_t size = (uint32_t)(entry->high - entry->low);
-        if (!entry->page || entry->sample == copies->sample || copies->fetches - entry->used > FETCHES_KEPT ||
-            bytes + size > FETCH_MAX)
+        if (!entry->page || entry->sample == copies->sample || copies->fetches - entry->used > samples)
             continue;
-        copies->wanted[count] = (struct iovec){(void *)(entry->page + entry->low), size};
-        copies->wanted_pages[count++] = (uint8_t)i;
-        entry->at = (int32_t)(bytes - entry->low);
+        if (*bytes + size > FETCH_MAX) {
+            fit = false;
+            continue;
+        }
+        copies->wanted[*count] = (struct iovec){(void *)(entry->page + entry->low), size};
+        copies->wanted_pages[(*count)++] = (uint8_t)i;
+        entry->at = (int32_t)(*bytes - entry->low);
         entry->whole = false;
-        bytes += size;
+        *bytes += size;
     }
+    return fit;
+}
+
+/* Copies what the last samples read, as far as it is there. async-signal-safe. */
+static void fetch(struct pp_object_copies *copies, int pid)
+{
+    uint32_t count, bytes, samples = FETCHES_KEPT;
+    copies->fetched = true;
+    copies->fetches++;
+    while (!list_wanted(copies, samples, &count, &bytes) && samples > 1)
+        samples /= 2;
     struct iovec to = {copies->memory + copies->bytes, bytes - copies->bytes};
     long copied = count ? pp_sys_safe_copy(pid, &to, 1, copies->wanted, count) : 0;
     for (uint32_t i = 0; i < count; i++) {

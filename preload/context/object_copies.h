@@ -14,7 +14,7 @@
 #define PP_COPY_WAYS   4u
 #define PP_COPY_SETS   32u
 #define PP_COPY_PAGES  (PP_COPY_SETS * PP_COPY_WAYS)
-#define PP_COPY_MEMORY (48 * PP_COPY_PAGE)
+#define PP_COPY_MEMORY (56 * PP_COPY_PAGE)
 
 struct pp_copied_page {
     uintptr_t page;     /* its address, 0: none */
