@@ -112,7 +112,7 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
         if (!has(copies, entry, address, size) && !copy_page(copies, pid, entry, page))
             return false;
     }
-    memcpy(to, copies->memory + entry->at + (ptrdiff_t)offset, size);
+    memcpy(to, copies->memory + (entry->at + (ptrdiff_t)offset), size);
     if (offset < entry->low)
         entry->low = (uint16_t)(offset & ~(uintptr_t)(LINE - 1));
     if (offset + size > entry->high)
@@ -124,6 +124,10 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
 
 bool pp_object_copies_read(struct pp_object_copies *copies, int pid, uint8_t *to, uintptr_t address, size_t size)
 {
+    if (address - copies->own < copies->own_bytes && copies->own_bytes - (address - copies->own) >= size) {
+        memcpy(to, (const void *)address, size);
+        return true;
+    }
     if (!copies->count) {
         copies->sample++;
         copies->bytes = 0;

@@ -105,6 +105,24 @@ static void every_sample_reads_anew(void **state)
     }
 }
 
+static void our_own_memory_is_read_as_it_is(void **state)
+{
+    (void)state;
+    copies.own = (uintptr_t)node(1);
+    copies.own_bytes = NODE;
+    for (unsigned sample = 0; sample < 4; sample++) {
+        next_sample(true);
+        for (uintptr_t i = 0; i < 4; i++) {
+            uintptr_t word;
+            node(1)[0] = i;
+            for (unsigned j = 0; j < 5; j++)
+                assert_true(read_word(memory + j * PP_COPY_PAGE, &word));
+            assert_true(read_word(node(1), &word));
+            assert_int_equal(word, i);
+        }
+    }
+}
+
 static void what_is_gone_is_not_read(void **state)
 {
     (void)state;
@@ -167,6 +185,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_chain_of_any_length_takes_two_calls, begin, end),
         cmocka_unit_test_setup_teardown(chains_in_turn_take_two_calls, begin, end),
         cmocka_unit_test_setup_teardown(every_sample_reads_anew, begin, end),
+        cmocka_unit_test_setup_teardown(our_own_memory_is_read_as_it_is, begin, end),
         cmocka_unit_test_setup_teardown(what_is_gone_is_not_read, begin, end),
         cmocka_unit_test_setup_teardown(more_pages_than_there_is_room_for, begin, end),
         cmocka_unit_test_setup_teardown(what_is_read_no_more_is_fetched_no_more, begin, end),
