@@ -126,17 +126,17 @@ static inline int32_t unit_of(const struct pp_python *python, const struct pp_py
     return unit < -1 || unit >= (intptr_t)units ? NO_UNIT : (int32_t)unit;
 }
 
-/* Fills the frame's entry and code unit if its live code object is the one that the cache has. A code object needs that
- * proof once a sample. async-signal-safe. */
+/* Fills the frame's entry and code unit if its code object is the one that the cache has. A code object needs that
+ * proof once a sample, which is made here if it is alive. async-signal-safe. */
 static inline bool resolve_known(const struct pp_python *python, struct pp_slot *slot,
-                                 const struct pp_python_frame *frame, struct pp_record_frame *resolved)
+                                 const struct pp_python_frame *frame, bool alive, struct pp_record_frame *resolved)
 {
     uint32_t entry = known_entry(slot, set_of(slot, frame->code), frame->code);
     if (entry == NO_ENTRY)
         return false;
     struct pp_code_entry *cached = &slot->codes[entry];
     if (cached->used != slot->code_sample) {
-        if (!is_unchanged(&python->layout, slot, frame->code, cached->digest))
+        if (!alive || !is_unchanged(&python->layout, slot, frame->code, cached->digest))
             return false;
         cached->used = slot->code_sample;
     }
@@ -195,23 +195,19 @@ static bool read_live(const struct pp_python *python, uintptr_t address, struct 
     return true;
 }
 
-bool pp_code_resolve_more(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_frame *frames,
-                          uint32_t count, bool alive, struct pp_record_frame *resolved)
+bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot *slot,
+                          const struct pp_python_frame *frames, uint32_t count, struct pp_record_frame *resolved)
 {
-    struct pp_code *batch = (struct pp_code *)slot->scratch->codes_read, code;
-    bool copied = false;
+    const struct pp_python *python = reader->python;
+    struct pp_code code;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t left = count - i < PP_CODE_BATCH ? count - i : PP_CODE_BATCH;
+        uintptr_t address = frames[i].code;
         resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
-        if (!alive && i % PP_CODE_BATCH == 0)
-            copied = pp_code_read_batch(python, slot->scratch, &frames[i], left, batch);
-        if (alive ? resolve_known(python, slot, &frames[i], &resolved[i]) : !copied)
+        if (resolve_known(python, slot, &frames[i], reader->plain, &resolved[i]) ||
+            !(reader->plain ? read_live(python, address, &code)
+                            : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
             continue;
-        if (alive && !read_live(python, frames[i].code, &code))
-            continue;
-        enum pp_reason reason =
-            resolve_one(python, slot, &frames[i], alive ? &code : &batch[i % PP_CODE_BATCH], NULL, &resolved[i]);
-        if (reason == PP_REASON_LOST_RING_FULL)
+        if (resolve_one(python, slot, &frames[i], &code, NULL, &resolved[i]) == PP_REASON_LOST_RING_FULL)
             return false;
     }
     return true;
@@ -232,7 +228,7 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
         }
         if (!python->layout.unique_version && i + AHEAD < frames && i + AHEAD >= doubtful)
             fetch_content(&python->layout, scratch->python[i + AHEAD].code);
-        if (i >= doubtful && resolve_known(python, slot, &scratch->python[i], &scratch->resolved[i]))
+        if (i >= doubtful && resolve_known(python, slot, &scratch->python[i], true, &scratch->resolved[i]))
             continue;
         if (i < doubtful) {
             uint32_t count = doubtful - i < PP_CODE_BATCH ? doubtful - i : PP_CODE_BATCH;

@@ -18,11 +18,11 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
 
 /* Begins a sample, before pp_code_resolve_more; pp_code_resolve does so itself. async-signal-safe. */
 void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot);
-/* Resolves frames that are not of the sample's own stack, for a record that precedes the sample. alive: their code
- * objects are; otherwise they are read through safe copies. What cannot be resolved becomes PP_ENTRY_CUT. Returns false
- * if the ring has no room. async-signal-safe; needs slot->scratch. */
-bool pp_code_resolve_more(const struct pp_python *python, struct pp_slot *slot, const struct pp_python_frame *frames,
-                          uint32_t count, bool alive, struct pp_record_frame *resolved);
+/* Resolves frames that are not of the sample's own stack, for a record that precedes the sample. A plain reader's code
+ * objects are alive; others are copied. What cannot be resolved becomes PP_ENTRY_CUT. Returns false if the ring has no
+ * room. async-signal-safe; needs slot->scratch. */
+bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot *slot,
+                          const struct pp_python_frame *frames, uint32_t count, struct pp_record_frame *resolved);
 
 /* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);

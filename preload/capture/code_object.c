@@ -88,6 +88,30 @@ bool pp_code_read(const struct pp_python *python, const void *from, struct pp_co
            code->units <= UNITS_MAX;
 }
 
+PP_RARE bool pp_code_copy(const struct pp_object_reader *reader, uint8_t *bytes, uintptr_t address,
+                          struct pp_code *code)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    struct digest_parts parts;
+    uintptr_t from;
+    if (!pp_object_copy(reader, bytes, address, layout->code.copy_size) || !pp_code_read(reader->python, bytes, code))
+        return false;
+    if (layout->unique_version)
+        return true;
+    if (!pp_object_copy(reader, parts.name, code->qualname + layout->text.length, sizeof parts.name) ||
+        !pp_object_copy(reader, parts.table, code->line_table + layout->bytes.length, sizeof parts.table))
+        return false;
+    size_t text = digest_text(layout, code, &parts, &from), lines = digest_lines(&parts);
+    memset(parts.text, 0, sizeof parts.text);
+    memset(parts.lines, 0, sizeof parts.lines);
+    if ((text && !pp_object_copy(reader, parts.text, from, text)) ||
+        (lines &&
+         !pp_object_copy(reader, parts.lines, code->line_table + layout->bytes.data + sizeof parts.table[2], lines)))
+        return false;
+    code->content = digest_of(&parts, text);
+    return true;
+}
+
 /* Makes the copies that the scratch memory lists. async-signal-safe. */
 static bool copy_all(struct pp_scratch *scratch, uint32_t count, size_t bytes)
 {

@@ -37,6 +37,10 @@ uint32_t pp_code_content_digest(const struct pp_python_layout *layout, const str
 /* Reads a code object or its copy; false if it is not a code object. async-signal-safe. */
 bool pp_code_read(const struct pp_python *python, const void *from, struct pp_code *code);
 
+/* Does so, with its digest, for what may be no code object at all. bytes: for its copy, PP_CODE_COPY_MAX of them.
+ * async-signal-safe. */
+bool pp_code_copy(const struct pp_object_reader *reader, uint8_t *bytes, uintptr_t address, struct pp_code *code);
+
 /* Reads the code objects of at most PP_CODE_BATCH frames, with their digests, through safe copies: one system call for
  * all of them, and one or two for the inputs of their digests. False: not all are code objects. async-signal-safe. */
 bool pp_code_read_batch(const struct pp_python *python, struct pp_scratch *scratch,

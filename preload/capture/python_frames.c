@@ -2,8 +2,8 @@
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
  * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
  * the thread holds references while it executes them. Frames in generators lie on the heap: the first of a walk is
- * copied, since a torn link may lead anywhere. If it is the frame of a generator that is executing, its own link is
- * good, and so are those of all frames further out: see proves_links. */
+ * copied, since a torn link may lead anywhere, unless the running task holds it. If it is the frame of a generator that
+ * is executing, its own link is good, and so are those of all frames further out: see proves_links. */
 #include "python_frames.h"
 #include "safe_read.h"
 
@@ -35,9 +35,12 @@ static bool read_header(struct pp_frame_reader *reader, uintptr_t chunk, struct 
 {
     if (!pp_plausible(chunk) || reader->steps++ >= PP_MAX_STEPS)
         return false;
-    if (!reader->attached)
+    if (reader->window_start == chunk && reader->window_end - chunk >= sizeof *header)
+        memcpy(header, reader->window, sizeof *header);
+    else if (!reader->attached)
         return pp_frames_copy(reader, header, chunk, sizeof *header);
-    *header = *(const struct chunk_header *)chunk;
+    else
+        *header = *(const struct chunk_header *)chunk;
     return true;
 }
 
@@ -60,6 +63,17 @@ static bool enter_chunk(struct pp_frame_reader *reader, uintptr_t chunk, uintptr
     return reader->limit >= chunk && reader->limit <= chunk + header.size;
 }
 
+/* Copies the frames of the newest chunk with its header: most stacks have no others. async-signal-safe. */
+static void copy_newest(struct pp_frame_reader *reader, uintptr_t chunk)
+{
+    size_t size = reader->first_free - chunk;
+    if (!reader->attached && pp_plausible(chunk) && size <= PP_FRAMES_WINDOW &&
+        pp_frames_copy(reader, reader->window, chunk, size)) {
+        reader->window_start = chunk;
+        reader->window_end = reader->first_free;
+    }
+}
+
 bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
 {
     const struct pp_python_layout *layout = reader->layout;
@@ -68,6 +82,7 @@ bool pp_frames_begin(struct pp_frame_reader *reader, const void *thread_state)
     uintptr_t chunk = pp_word(thread_state, layout->thread_state.datastack_chunk);
     reader->window_start = reader->window_end = 0;
     reader->first_free = pp_word(thread_state, layout->thread_state.datastack_top);
+    copy_newest(reader, chunk);
     bool entered = !chunk || enter_chunk(reader, chunk, reader->first_free);
     reader->steps = 0;
     return entered;
@@ -211,8 +226,9 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
     const struct pp_python_layout *layout = reader->layout;
     uint8_t copy[GENERATOR_COPY];
     unsigned before = layout->generator.frame;
-    const uint8_t *bytes = reader->links_proven ? (const uint8_t *)address - before : copy;
-    if (!reader->links_proven && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
+    bool alive = reader->links_proven || address == reader->live;
+    const uint8_t *bytes = alive ? (const uint8_t *)address - before : copy;
+    if (!alive && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)

@@ -20,6 +20,7 @@ struct pp_frame_reader {
     uintptr_t first_free; /* top of the data stack: a frame that is just being popped begins here */
     unsigned chunks;      /* entered so far */
     bool links_proven;    /* the frames further out are alive, wherever they are: plain loads are safe */
+    uintptr_t live;       /* a frame in a coroutine that is alive: the one that the running task began with */
     bool attached;        /* neither the thread state nor its chunks can be freed meanwhile */
     uint32_t steps;       /* cost of the walk, PP_MAX_STEPS at most */
     uint8_t *window;      /* of a thread that is not attached: a copy of [window_start, window_end) of a chunk */

@@ -403,6 +403,7 @@ enum pp_reason pp_python_walk(const struct pp_thread_state *state, struct pp_slo
         .slot = slot,
         .reader = {.python = state->python,
                    .layout = layout,
+                   .live = state->attached && !layout->free_threaded ? interrupted->task_frame : 0,
                    .attached = state->attached,
                    .window = slot->scratch->frames_window,
                    .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),

@@ -32,6 +32,8 @@
 #define PP_DIGEST_COPY_MAX  (40 + PP_DIGEST_TEXT_MAX + PP_DIGEST_TABLE_MAX)
 #define PP_CODE_READ_MAX    48
 
+#define PP_WAITING_FUNCTIONS 7 /* awaiters.c's: callbacks that it knows */
+
 #define PP_THREAD_NAME_MAX 128 /* bytes, a NUL included */
 
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
@@ -122,13 +124,13 @@ struct pp_scratch {
     struct pp_python_frame awaiting[PP_MAX_AWAITING];
     struct pp_record_frame awaiting_resolved[PP_MAX_AWAITING];
     uintptr_t task; /* that the interpreter says it runs */
-    struct pp_object_copies copies;
     struct pp_native_frame native[PP_MAX_NATIVE_FRAMES];
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
     struct pp_run runs[PP_MAX_RUNS];
     struct pp_walk_state stopped;
+    struct pp_object_copies copies;
 };
 
 /* Where sources of contexts found their attributes last. */
@@ -227,7 +229,8 @@ struct pp_slot_thread {
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
     struct pp_learnt_awaiters {
         struct pp_attribute parent_task, cancel_scope, host_task, work_future, done_callbacks, callbacks, done, getters;
-    } awaiters; /* context/awaiters.c's */
+        uint8_t cells[PP_WAITING_FUNCTIONS]; /* of such a function: the variable that leads to a task */
+    } awaiters;                              /* context/awaiters.c's */
     struct pp_learnt_attributes learnt;
     /* What the thread has set by pyprof_labels. It writes the text while the length is 0. */
     struct pp_thread_labels {

@@ -50,7 +50,9 @@ static bool read_loop(const struct pp_context_reader *reader, uintptr_t *loop)
         place = layout->thread_state.running_task - sizeof *loop;
     if (place)
         return pp_object_word(&reader->objects, reader->state->address + place, loop);
-    if (!pp_object_word(&reader->objects, reader->state->address + layout->thread_state.dict, &dict))
+    if (!reader->objects.plain) /* the state has been copied */
+        dict = pp_word(reader->state->memory, layout->thread_state.dict);
+    else if (!pp_object_word(&reader->objects, reader->state->address + layout->thread_state.dict, &dict))
         return false;
     *loop = 0;
     if (!dict || !pp_dict_get_named(&reader->objects, dict, RUNNING_LOOP, &reader->slot->thread.loop_attribute, loop) ||

@@ -5,6 +5,7 @@
 #include "trio.h"
 #include "values.h"
 
+#define BASES_MAX     7  /* from a class to those of tasks and futures */
 #define CALLBACKS_MAX 4  /* callbacks of a future that are tried */
 #define CELLS_MAX     8  /* variables of a callback that are tried */
 #define DEPTH_MAX     3  /* futures between a task and its awaiter */
@@ -52,6 +53,7 @@ struct search {
     const struct pp_context_reader *reader;
     uintptr_t from; /* the task, which futures lead back to */
     unsigned futures;
+    bool learnt; /* in which variable of a callback the way to the task begins */
 };
 
 /* Reads a field of an object by its offset beyond the header. async-signal-safe. */
@@ -62,13 +64,35 @@ static uintptr_t field(const struct search *search, uintptr_t object, unsigned o
     return pp_object_word(reader, object + pp_object_header(reader) + offset, &value) ? value : 0;
 }
 
+/* What an object is: a task or a future, made of Python or in C, or something else. */
+enum kind { OTHER, FUTURE, TASK, PYTHON_FUTURE, PYTHON_TASK };
+
+/* A task's class is met before that of the futures, of which it is one. async-signal-safe. */
+static enum kind kind_of(const struct pp_context_reader *reader, uintptr_t object)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    const struct pp_asyncio_facts *facts = &reader->facts->asyncio;
+    uintptr_t type;
+    bool read = pp_object_type(objects, object, &type);
+    for (unsigned i = 0; i < BASES_MAX && read && pp_plausible(type); i++) {
+        if (type == facts->task_type)
+            return TASK;
+        if (type == facts->python_task_type)
+            return PYTHON_TASK;
+        if (type == reader->facts->awaiters.future_type)
+            return FUTURE;
+        if (type == facts->python_future_type)
+            return PYTHON_FUTURE;
+        read = pp_object_word(objects, type + pp_object_header(objects) + PP_TYPE_BASE, &type);
+    }
+    return OTHER;
+}
+
 /* async-signal-safe. */
 static bool is_task(const struct search *search, uintptr_t object)
 {
-    const struct pp_asyncio_facts *facts = &search->reader->facts->asyncio;
-    return object && object != search->from &&
-           (pp_object_is(&search->reader->objects, object, facts->task_type) ||
-            pp_object_is(&search->reader->objects, object, facts->python_task_type));
+    enum kind kind = object == search->from ? OTHER : kind_of(search->reader, object);
+    return kind == TASK || kind == PYTHON_TASK;
 }
 
 /* Whether what is called is a Python function with this qualified name. async-signal-safe. */
@@ -98,27 +122,15 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return is_task(search, task) ? task : 0;
 }
 
-/* async-signal-safe. */
-static bool is_python_future(const struct pp_context_reader *reader, uintptr_t object)
-{
-    return pp_object_is(&reader->objects, object, reader->facts->asyncio.python_future_type);
-}
-
-/* async-signal-safe. */
-static bool is_future(const struct pp_context_reader *reader, uintptr_t object)
-{
-    return pp_object_is(&reader->objects, object, reader->facts->awaiters.future_type) ||
-           is_python_future(reader, object);
-}
-
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
 
 /* async-signal-safe. */
 static uintptr_t awaiter_of_value(struct search *search, uintptr_t value, unsigned depth)
 {
-    if (is_task(search, value))
+    enum kind kind = value == search->from ? OTHER : kind_of(search->reader, value);
+    if (kind == TASK || kind == PYTHON_TASK)
         return value;
-    return value != search->from && is_future(search->reader, value) ? awaiter_of_future(search, value, depth + 1) : 0;
+    return kind ? awaiter_of_future(search, value, depth + 1) : 0;
 }
 
 /* as_completed(): the task that waits for an item of the queue. The signal may have hit the thread while it changes the
@@ -127,8 +139,9 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
 {
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     struct pp_context_reader careful = *search->reader;
-    struct search copying = {.reader = &careful, .from = search->from, .futures = search->futures};
+    struct search copying = *search;
     uintptr_t getters, type, block, future;
+    copying.reader = &careful;
     careful.objects.plain = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
@@ -139,6 +152,7 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
         return 0;
     uintptr_t task = awaiter_of_value(&copying, future, depth);
     search->futures = copying.futures;
+    search->learnt = copying.learnt;
     return task;
 }
 
@@ -163,6 +177,7 @@ static const struct waiting_function {
     FUNCTION("TaskGroup._spawn.<locals>.task_done", OF_GROUP),
 };
 #define FUNCTION_NAME_MAX 48
+_Static_assert(sizeof waiting_functions / sizeof *waiting_functions == PP_WAITING_FUNCTIONS, "what is learnt of each");
 
 /* Returns which of these functions it is, NULL: none. The name is opened once. async-signal-safe. */
 static const struct waiting_function *find_function(const struct pp_object_reader *reader, uintptr_t function)
@@ -182,6 +197,17 @@ static const struct waiting_function *find_function(const struct pp_object_reade
 }
 
 /* async-signal-safe. */
+static uintptr_t awaiter_of_cell(struct search *search, const struct waiting_function *waiting, uintptr_t cell,
+                                 unsigned depth)
+{
+    uintptr_t value = field(search, cell, PP_CELL_VALUE);
+    return waiting->variable == OF_GROUP   ? host_of_group(search, value)
+           : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
+                                           : awaiter_of_value(search, value, depth);
+}
+
+/* Tries the variable first that led to a task last: what the others have may be of classes with many bases. Of a search
+ * that goes through the function twice the inner one knows which it is. async-signal-safe. */
 static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, unsigned depth)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
@@ -189,11 +215,15 @@ static uintptr_t awaiter_of_function(struct search *search, uintptr_t function, 
     uintptr_t closure, cell, found = 0;
     if (!waiting || !pp_object_word(reader, function + reader->python->layout.function.closure, &closure))
         return 0;
-    for (unsigned i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
-        uintptr_t value = field(search, cell, PP_CELL_VALUE);
-        found = waiting->variable == OF_GROUP   ? host_of_group(search, value)
-                : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
-                                                : awaiter_of_value(search, value, depth);
+    uint8_t *learnt = &search->reader->slot->thread.awaiters.cells[waiting - waiting_functions];
+    if (pp_tuple_item(reader, closure, *learnt, &cell))
+        found = awaiter_of_cell(search, waiting, cell, depth);
+    for (uint8_t i = 0; i < CELLS_MAX && !found && pp_tuple_item(reader, closure, i, &cell); i++) {
+        found = i == *learnt ? 0 : awaiter_of_cell(search, waiting, cell, depth);
+        if (found && !search->learnt) {
+            search->learnt = true;
+            *learnt = i;
+        }
     }
     return found;
 }
@@ -261,6 +291,7 @@ static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned
             pp_tuple_item(&careful.objects, item, 0, &callback))
             found = awaiter_of_callback(&copying, callback, depth);
     search->futures = copying.futures;
+    search->learnt = copying.learnt;
     return found;
 }
 
@@ -270,7 +301,7 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
     if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
         return 0;
     uintptr_t callbacks;
-    if (is_python_future(search->reader, future))
+    if (kind_of(search->reader, future) >= PYTHON_FUTURE)
         return pp_attribute_read(&search->reader->objects, future, "_callbacks",
                                  &search->reader->slot->thread.awaiters.callbacks, &callbacks)
                    ? awaiter_of_list(search, callbacks, depth)
@@ -291,7 +322,7 @@ uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)
 {
     struct search search = {.reader = reader};
-    return reader->facts && reader->facts->awaiters.partial_type && is_future(reader, future)
+    return reader->facts && reader->facts->awaiters.partial_type && kind_of(reader, future)
                ? awaiter_of_future(&search, future, 0)
                : 0;
 }

@@ -40,28 +40,12 @@ void pp_read_set_add(struct pp_read_set *set, uintptr_t address, size_t size)
     }
 }
 
-/* By the kernel: a system call takes as long for a block as for a word. */
 bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
 {
-    struct pp_object_copies *copies = reader->copies;
-    uintptr_t start = address & ~(uintptr_t)(PP_COPY_BLOCK - 1);
     if (reader->set)
         reader->set->incomplete = true;
-    if (!copies || address - start + size > PP_COPY_BLOCK)
-        return pp_safe_read(reader->pid, to, address, size);
-    unsigned i = 0, count = copies->count < PP_COPY_BLOCKS ? copies->count : PP_COPY_BLOCKS;
-    while (i < count && copies->starts[i] != start)
-        i++;
-    if (i == count) {
-        i = copies->count % PP_COPY_BLOCKS;
-        copies->starts[i] = 0;
-        if (!pp_safe_read(reader->pid, copies->blocks[i], start, PP_COPY_BLOCK))
-            return false;
-        copies->starts[i] = start;
-        copies->count++;
-    }
-    memcpy(to, copies->blocks[i] + (address - start), size);
-    return true;
+    return reader->copies ? pp_object_copies_read(reader->copies, reader->pid, to, address, size)
+                          : pp_safe_read(reader->pid, to, address, size);
 }
 
 /* async-signal-safe. */

@@ -7,6 +7,7 @@
 #include "../capture/python_layout.h"
 #include "../capture/record.h"
 #include "../capture/safe_read.h"
+#include "object_copies.h"
 #include <stddef.h>
 
 /* Of a type object, beyond its header. */
@@ -16,15 +17,6 @@
 #define PP_TYPE_BASE        240
 #define PP_TYPE_DICT        248
 #define PP_TYPE_DICT_OFFSET 272
-
-/* Blocks of memory as the kernel has copied them: what is read next is mostly beside what was read before. */
-#define PP_COPY_BLOCK  128 /* bytes, aligned: in one page */
-#define PP_COPY_BLOCKS 16
-struct pp_object_copies {
-    unsigned count; /* made in this sample: the last ones are there */
-    uintptr_t starts[PP_COPY_BLOCKS];
-    uint8_t blocks[PP_COPY_BLOCKS][PP_COPY_BLOCK];
-};
 
 /* Words that were read, in their order: where each was found depends on those before it alone. */
 struct pp_read_word {

@@ -214,7 +214,7 @@ bool pp_suspended_read(const struct pp_context_reader *reader, uintptr_t task, s
             break;
         awaiting[kept++] = (struct pp_python_frame){frame.code, frame.instr, addresses[i]};
     }
-    if (!pp_code_resolve_more(objects->python, slot, awaiting, kept, objects->plain, resolved))
+    if (!pp_code_resolve_more(objects, slot, awaiting, kept, resolved))
         return false;
     if (cut) {
         memmove(&resolved[outer + 1], &resolved[outer], (kept++ - outer) * sizeof *resolved);

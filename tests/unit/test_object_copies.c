@@ -1,0 +1,194 @@
+/* Copies of objects that another thread may free: a sample takes a few system calls, however long the chains are that
+ * it follows; no copy outlives its sample; what is gone is not read. */
+#include "preload/context/object_copies.h"
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define NODE  208u /* bytes, as a coroutine has: some lie in two pages */
+#define PAGES 400u
+
+static struct pp_object_copies copies;
+static uint8_t *memory;
+static int pid;
+
+static int begin(void **state)
+{
+    (void)state;
+    pid = getpid();
+    memset(&copies, 0, sizeof copies);
+    memory = mmap(NULL, PAGES * PP_COPY_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? -1 : 0;
+}
+
+static int end(void **state)
+{
+    (void)state;
+    return munmap(memory, PAGES * PP_COPY_PAGE);
+}
+
+static void next_sample(bool learns)
+{
+    copies.count = 0;
+    copies.learns = learns;
+}
+
+static bool read_word(const void *address, uintptr_t *word)
+{
+    return pp_object_copies_read(&copies, pid, (uint8_t *)word, (uintptr_t)address, sizeof *word);
+}
+
+static uintptr_t *node(unsigned i)
+{
+    return (uintptr_t *)(memory + i * NODE);
+}
+
+/* Links the nodes from `first` on, in an order of no use to anyone. */
+static void link_nodes(unsigned first, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        node(first + i * 7 % count)[NODE / sizeof(uintptr_t) - 1] =
+            i + 1 < count ? (uintptr_t)node(first + (i + 1) * 7 % count) : 0;
+}
+
+/* Follows the chain in a new sample; returns how many system calls that took. */
+static unsigned follow(unsigned first, unsigned count)
+{
+    uintptr_t at = (uintptr_t)node(first), found = 0;
+    next_sample(true);
+    for (; at; found++)
+        assert_true(read_word((const uint8_t *)at + NODE - sizeof at, &at));
+    assert_int_equal(found, count);
+    return copies.count + copies.fetched;
+}
+
+static void a_chain_of_any_length_takes_two_calls(void **state)
+{
+    (void)state;
+    for (unsigned count = 20; count <= 500; count += 20) { /* 7 divides none that is used: all nodes are in the chain */
+        unsigned some = count % 7 ? count : count + 1;
+        link_nodes(0, some);
+        follow(0, some);
+        follow(0, some);
+        assert_in_range(follow(0, some), 1, 2);
+    }
+}
+
+static void chains_in_turn_take_two_calls(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 4; i++)
+        link_nodes(100 * i, 100);
+    for (unsigned i = 0; i < 40; i++) {
+        unsigned calls = follow(100 * (i % 4), 100);
+        if (i >= 8)
+            assert_in_range(calls, 1, 2);
+    }
+}
+
+static void every_sample_reads_anew(void **state)
+{
+    (void)state;
+    link_nodes(0, 100);
+    for (uintptr_t i = 0; i < 20; i++) {
+        uintptr_t word;
+        follow(0, 100);
+        node(50)[0] = i;
+        next_sample(i % 2);
+        assert_true(read_word(node(50), &word));
+        assert_int_equal(word, i);
+    }
+}
+
+static void our_own_memory_is_read_as_it_is(void **state)
+{
+    (void)state;
+    copies.own = (uintptr_t)node(1);
+    copies.own_bytes = NODE;
+    for (unsigned sample = 0; sample < 4; sample++) {
+        next_sample(true);
+        for (uintptr_t i = 0; i < 4; i++) {
+            uintptr_t word;
+            node(1)[0] = i;
+            for (unsigned j = 0; j < 5; j++)
+                assert_true(read_word(memory + j * PP_COPY_PAGE, &word));
+            assert_true(read_word(node(1), &word));
+            assert_int_equal(word, i);
+        }
+    }
+}
+
+static void what_is_gone_is_not_read(void **state)
+{
+    (void)state;
+    uintptr_t word;
+    link_nodes(0, 100);
+    follow(0, 100);
+    follow(0, 100);
+    munmap(memory + PP_COPY_PAGE, PP_COPY_PAGE); /* the batch ends at this page */
+    for (unsigned i = 0; i < 3; i++) {
+        next_sample(true);
+        for (unsigned j = 0; j < 6; j++) {
+            node(0)[0] = i;
+            assert_int_equal(read_word(memory + j * PP_COPY_PAGE, &word), j != 1);
+        }
+        assert_false(pp_object_copies_read(&copies, pid, (uint8_t *)&word, (uintptr_t)memory + PP_COPY_PAGE - 4, 8));
+    }
+    mmap(memory + PP_COPY_PAGE, PP_COPY_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+    next_sample(true);
+    assert_true(read_word(memory + PP_COPY_PAGE, &word));
+    assert_int_equal(word, 0);
+}
+
+static void more_pages_than_there_is_room_for(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < PAGES; i++)
+        *(uintptr_t *)(memory + i * PP_COPY_PAGE + 8 * (i % 512)) = i;
+    for (unsigned sample = 0; sample < 5; sample++) {
+        next_sample(sample != 3);
+        for (unsigned i = 0; i < 3 * PAGES; i++) {
+            uintptr_t word, page = i * 37 % PAGES;
+            assert_true(read_word(memory + page * PP_COPY_PAGE + 8 * (page % 512), &word));
+            assert_int_equal(word, page);
+        }
+    }
+}
+
+static void what_is_read_no_more_is_fetched_no_more(void **state)
+{
+    (void)state;
+    uintptr_t word;
+    link_nodes(0, 400);
+    follow(0, 400);
+    assert_in_range(follow(0, 400), 1, 2);
+    for (unsigned i = 0; i < 10; i++) {
+        next_sample(true);
+        for (unsigned j = 0; j < 4; j++)
+            assert_true(read_word(memory + (100 + j) * PP_COPY_PAGE, &word));
+    }
+    assert_in_range(copies.bytes, 1, 2 * PP_COPY_PAGE);
+    next_sample(false); /* it reads little through copies */
+    for (unsigned j = 0; j < 4; j++)
+        assert_true(read_word(memory + (100 + j) * PP_COPY_PAGE, &word));
+    assert_false(copies.fetched);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_chain_of_any_length_takes_two_calls, begin, end),
+        cmocka_unit_test_setup_teardown(chains_in_turn_take_two_calls, begin, end),
+        cmocka_unit_test_setup_teardown(every_sample_reads_anew, begin, end),
+        cmocka_unit_test_setup_teardown(our_own_memory_is_read_as_it_is, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_gone_is_not_read, begin, end),
+        cmocka_unit_test_setup_teardown(more_pages_than_there_is_room_for, begin, end),
+        cmocka_unit_test_setup_teardown(what_is_read_no_more_is_fetched_no_more, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
