@@ -44,9 +44,16 @@ static void sort_bucket(uint64_t *items, size_t count)
     }
 }
 
-/* Sorts in place: pages for a copy would take longer than the sort. Puts the items into buckets by the highest digit,
- * then sorts each. */
-static void sort_items(uint64_t *items, size_t count)
+/* The order of an index. */
+struct pp_elf_order {
+    _Atomic bool changing;        /* the bucket that is being sorted: a fork leaves the child with half of it */
+    unsigned shift;               /* of an item to its highest digit, the number of its bucket */
+    uint64_t sorted[DIGITS / 64]; /* a bit for each bucket */
+};
+
+/* Puts the items into buckets by the highest digit, in place: pages for a copy would take longer. To sort all of the
+ * buckets would take longer than all else, and the functions that a program runs are in a few. */
+static void put_into_buckets(struct pp_elf_order *order, uint64_t *items, size_t count)
 {
     uint32_t ends[DIGITS + 1] = {0}, next[DIGITS]; /* of buckets */
     unsigned shift = VALUE_SHIFT;
@@ -71,8 +78,34 @@ static void sort_items(uint64_t *items, size_t count)
             items[next[digit]++] = item;
         }
     }
-    for (unsigned digit = 0; digit < DIGITS; digit++)
-        sort_bucket(items + ends[digit], ends[digit + 1] - ends[digit]);
+    *order = (struct pp_elf_order){.shift = shift};
+}
+
+/* Returns the place of the first item that is not in a bucket below this one. */
+static size_t bucket_start(const struct pp_elf_index *index, uint64_t digit)
+{
+    size_t low = 0, high = index->count;
+    while (low < high) {
+        size_t middle = (low + high) / 2;
+        if (index->items[middle] >> index->order->shift < digit)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Sorts the bucket if it is not sorted yet. Its items keep their places as a whole. */
+static void settle(const struct pp_elf_index *index, uint64_t digit)
+{
+    uint64_t *word = &index->order->sorted[digit / 64], bit = (uint64_t)1 << digit % 64;
+    if (*word & bit)
+        return;
+    size_t start = bucket_start(index, digit);
+    atomic_store(&index->order->changing, true);
+    sort_bucket(index->items + start, bucket_start(index, digit + 1) - start);
+    *word |= bit;
+    atomic_store(&index->order->changing, false);
 }
 
 /* Returns the size rounded up to five binary digits and their place, plus one; 0 for no size. Most functions that end
@@ -144,6 +177,14 @@ static void add_sections(const struct pp_elf_sections *sections, struct pp_elf_i
     }
 }
 
+/* False without a mapping. */
+static bool set_mapping(struct pp_elf_index *index, void *mapping)
+{
+    index->order = mapping;
+    index->items = mapping ? (uint64_t *)(void *)(index->order + 1) : NULL;
+    return mapping != NULL;
+}
+
 static bool read_index(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint32_t type,
                        struct pp_elf_index *out)
 {
@@ -152,9 +193,8 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     *out = (struct pp_elf_index){.base = lowest_code(sections)};
     if (!count)
         return false;
-    out->mapped = (count + sections->count) * sizeof *out->items;
-    out->items = pp_map_uncleared(out->mapped);
-    bool done = out->items;
+    out->mapped = sizeof *out->order + (count + sections->count) * sizeof *out->items;
+    bool done = set_mapping(out, pp_map_uncleared(out->mapped));
     Elf64_Sym symbols[AT_ONCE];
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
         size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
@@ -168,14 +208,12 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     out->strings = strings->sh_offset;
     out->strings_size = strings->sh_size;
     if (done && out->count) {
-        sort_items(out->items, out->count);
+        put_into_buckets(out->order, out->items, out->count);
         /* the rest was not touched: it only counts as mapped, and a change of a mapping interrupts every CPU */
-        size_t used = out->count * sizeof *out->items;
-        uint64_t *shrunk = out->mapped - used >= WORTH_GIVING_BACK ? pp_remap(out->items, out->mapped, used) : NULL;
-        if (shrunk) {
-            out->items = shrunk;
+        size_t used = sizeof *out->order + out->count * sizeof *out->items;
+        void *shrunk = out->mapped - used >= WORTH_GIVING_BACK ? pp_remap(out->order, out->mapped, used) : NULL;
+        if (shrunk && set_mapping(out, shrunk))
             out->mapped = used;
-        }
         return true;
     }
     pp_elf_index_free(out);
@@ -197,7 +235,15 @@ void pp_elf_index_free(struct pp_elf_index *index)
 {
     struct pp_elf_index was = *index;
     *(struct pp_elf_index volatile *)index = (struct pp_elf_index){0}; /* first: see pp_vector_free */
-    pp_unmap(was.items, was.mapped);
+    pp_unmap(was.order, was.mapped);
+}
+
+bool pp_elf_index_after_fork(struct pp_elf_index *index)
+{
+    bool changing = index->order && atomic_load(&index->order->changing);
+    if (changing)
+        *index = (struct pp_elf_index){0};
+    return changing;
 }
 
 struct candidate {
@@ -250,8 +296,10 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
     return strcmp(a->name, b->name) < 0;
 }
 
+/* Returns the value of the item that is in this place when its bucket is sorted, which it is then. */
 static uint64_t value_of(const struct pp_elf_index *index, size_t i)
 {
+    settle(index, index->items[i] >> index->order->shift);
     return index->base + (index->items[i] >> VALUE_SHIFT);
 }
 
@@ -290,10 +338,16 @@ size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_sou
 /* Returns how many values are not above the address. */
 static size_t count_up_to(const struct pp_elf_index *index, uint64_t address)
 {
-    size_t low = 0, high = index->count;
+    if (address < index->base || !index->count)
+        return 0;
+    uint64_t value = address - index->base, digit = value >> (index->order->shift - VALUE_SHIFT);
+    if (digit >= DIGITS)
+        return index->count;
+    size_t low = bucket_start(index, digit), high = bucket_start(index, digit + 1);
+    settle(index, digit);
     while (low < high) {
         size_t middle = (low + high) / 2;
-        if (value_of(index, middle) <= address)
+        if (index->items[middle] >> VALUE_SHIFT <= value)
             low = middle + 1;
         else
             high = middle;
@@ -305,12 +359,13 @@ static size_t count_up_to(const struct pp_elf_index *index, uint64_t address)
 static size_t run_before(const struct pp_elf_index *index, size_t end, uint64_t *bound)
 {
     size_t first = end;
+    uint64_t value = value_of(index, end - 1);
     *bound = 0;
     do {
         uint64_t of = index->items[--first] >> BOUND_SHIFT & ((1u << 2 * BOUND_BITS) - 1);
         if (of && size_of_bound(of) > *bound)
             *bound = size_of_bound(of);
-    } while (first && value_of(index, first - 1) == value_of(index, end - 1));
+    } while (first && value_of(index, first - 1) == value);
     return first;
 }
 

@@ -12,7 +12,8 @@
 
 /* Says where the file has the symbols of its code. All zero: there are none. */
 struct pp_elf_index {
-    uint64_t *items; /* ascending by value */
+    uint64_t *items;            /* buckets that are ascending by value, each of which is sorted when it is needed */
+    struct pp_elf_order *order; /* says which are; in the same mapping */
     size_t count, mapped;
     uint64_t base;                           /* of the values */
     uint64_t symbols, strings, strings_size; /* where the tables are */
@@ -21,6 +22,8 @@ struct pp_elf_index {
 /* Makes the index. False when there are no functions, the tables are damaged or too large, or there is no memory. */
 bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *index);
 void pp_elf_index_free(struct pp_elf_index *index);
+/* Runs in the child of fork: returns whether the index was being sorted, and forgets it then. */
+bool pp_elf_index_after_fork(struct pp_elf_index *index);
 
 struct pp_elf_symbol {
     uint64_t value, size;           /* size 0: up to the next symbol */
@@ -51,7 +54,7 @@ struct pp_elf_symbols {
  * the next pp_elf_symbols_remember. */
 bool pp_elf_symbols_know(const struct pp_elf_symbols *symbols, uint64_t address, uint64_t *value, const char **name);
 void pp_elf_symbols_remember(struct pp_elf_symbols *symbols, const struct pp_elf_symbol *found);
-/* Runs in the child of fork: forgets names that were being changed. */
+/* Runs in the child of fork: forgets names that were being changed; the index is not among them. */
 void pp_elf_symbols_after_fork(struct pp_elf_symbols *symbols);
 void pp_elf_symbols_free(struct pp_elf_symbols *symbols);
 
