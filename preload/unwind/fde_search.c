@@ -10,6 +10,8 @@
 #define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
 #define PIECE_SIZE      4096u
 #define PIECES          16 /* libpython's table has 11 */
+#define READERS         16 /* modules that are known at once */
+#define CIES            4  /* of each; a module has a few */
 
 /* A function in the index of a module without a search table. */
 struct function {
@@ -94,11 +96,30 @@ bool pp_entry_copy(struct pp_entry_window *window, uintptr_t address, struct pp_
     return bytes != NULL;
 }
 
-static bool read_hdr(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
+/* What is known of the modules that were asked for last: the next functions that are met are mostly theirs. */
+struct reader {
+    uint64_t module; /* 0: none */
+    bool has_hdr;    /* it has been read */
+    struct pp_eh_frame_hdr hdr;
+    struct pp_cie_state cies[CIES];
+};
+static struct reader readers[READERS];
+
+static struct reader *reader_of(const struct pp_unwind_source *source)
 {
     static uint64_t modules;
     if (!source->index->module)
         source->index->module = ++modules;
+    struct reader *reader = &readers[source->index->module % READERS];
+    if (reader->module != source->index->module) {
+        memset(reader, 0, sizeof *reader);
+        reader->module = source->index->module;
+    }
+    return reader;
+}
+
+static bool read_hdr(struct reader *reader, const struct pp_unwind_source *source)
+{
     if (!reader->has_hdr) {
         uint8_t bytes[PP_EH_FRAME_HDR_MAX];
         size_t size = source->hdr_end - source->hdr_start;
@@ -125,11 +146,14 @@ void pp_fde_after_fork(void)
     for (unsigned i = 0; i < PIECES; i++)
         if (pieces[i].module) /* a page that is written to is copied */
             pieces[i].module = 0;
+    for (unsigned i = 0; i < READERS; i++)
+        if (readers[i].module)
+            readers[i].module = 0;
 }
 
 /* Returns a piece of a table; valid until the next call. NULL: it cannot be read. */
-static const uint8_t *table_piece(const struct pp_fde_reader *reader, const struct pp_unwind_source *source,
-                                  uintptr_t start, size_t size)
+static const uint8_t *table_piece(const struct reader *reader, const struct pp_unwind_source *source, uintptr_t start,
+                                  size_t size)
 {
     static uint8_t bytes[PIECES][PIECE_SIZE];
     size_t slot = (start - reader->hdr.table) / PIECE_SIZE % PIECES;
@@ -143,7 +167,7 @@ static const uint8_t *table_piece(const struct pp_fde_reader *reader, const stru
     return bytes[slot];
 }
 
-static bool table_entry(const struct pp_fde_reader *reader, const struct pp_unwind_source *source, uint32_t i,
+static bool table_entry(const struct reader *reader, const struct pp_unwind_source *source, uint32_t i,
                         uintptr_t *function, uintptr_t *fde)
 {
     int32_t entry[2];
@@ -179,7 +203,7 @@ static uint32_t next_entry(const struct part *part, uintptr_t address, unsigned 
 
 /* Finds the last function of the search table that does not start after the address: from its start to the next
  * function's all is known then. */
-static bool search_table(const struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
+static bool search_table(const struct reader *reader, const struct pp_unwind_source *source, uintptr_t address,
                          struct pp_found_fde *found)
 {
     struct part part = {0, reader->hdr.count, source->text_start, source->text_end};
@@ -203,13 +227,14 @@ static bool search_table(const struct pp_fde_reader *reader, const struct pp_unw
     return true;
 }
 
-bool pp_fde_read(struct pp_fde_reader *reader, const struct pp_unwind_source *source, const struct pp_memory_copy *copy,
-                 struct pp_fde *fde, const struct pp_cie_state **cie)
+bool pp_fde_read(const struct pp_unwind_source *source, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                 const struct pp_cie_state **cie)
 {
+    struct reader *reader = reader_of(source);
     uintptr_t address;
     if (!pp_eh_frame_cie_of(copy, &address))
         return false;
-    struct pp_cie_state *known = &reader->cies[address / 8 % PP_CIES];
+    struct pp_cie_state *known = &reader->cies[address / 8 % CIES];
     if (known->cie.address != address) {
         struct pp_memory_copy bytes;
         struct pp_entry_window window;
@@ -236,7 +261,7 @@ static bool starts_before(const void *first, const void *second, const void *unu
 }
 
 /* Lists the functions of all entries, in order of their addresses. False: no memory. */
-static bool build_index(struct pp_fde_reader *reader, const struct pp_unwind_source *source)
+static bool build_index(struct reader *reader, const struct pp_unwind_source *source)
 {
     struct pp_entry_window window;
     struct pp_memory_copy copy;
@@ -249,8 +274,8 @@ static bool build_index(struct pp_fde_reader *reader, const struct pp_unwind_sou
          at += copy.size) {
         struct pp_fde fde;
         const struct pp_cie_state *cie;
-        bool is_here = pp_fde_read(reader, &memory, &copy, &fde, &cie) && fde.start >= source->text_start &&
-                       fde.start < source->text_end;
+        bool is_here =
+            pp_fde_read(&memory, &copy, &fde, &cie) && fde.start >= source->text_start && fde.start < source->text_end;
         if (mapped)
             pp_unmap(mapped, copy.size);
         struct function *function = is_here ? pp_vector_add(&functions, sizeof *function) : NULL;
@@ -268,7 +293,7 @@ static bool build_index(struct pp_fde_reader *reader, const struct pp_unwind_sou
 }
 
 /* As search_table, where there is none: by an index of all entries. */
-static bool search_index(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
+static bool search_index(struct reader *reader, const struct pp_unwind_source *source, uintptr_t address,
                          struct pp_found_fde *found)
 {
     if (!atomic_load(&source->index->ready) && !build_index(reader, source))
@@ -292,9 +317,9 @@ static bool search_index(struct pp_fde_reader *reader, const struct pp_unwind_so
     return true;
 }
 
-bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
-                   struct pp_found_fde *found)
+bool pp_fde_search(const struct pp_unwind_source *source, uintptr_t address, struct pp_found_fde *found)
 {
+    struct reader *reader = reader_of(source);
     if (!read_hdr(reader, source))
         return false;
     return reader->hdr.table ? search_table(reader, source, address, found)

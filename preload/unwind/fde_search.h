@@ -13,7 +13,7 @@
 
 /* What lives as long as a module: the functions of one without a search table. All zero: not made yet. */
 struct pp_fde_index {
-    uint64_t module;    /* a number, by which pieces of the module's search table are known; 0: it has none yet */
+    uint64_t module;    /* a number, by which what was read of the module is known; 0: it has none yet */
     _Atomic bool ready; /* set last: a fork in between leaves the child without an index */
     struct pp_vector functions;
 };
@@ -59,14 +59,6 @@ struct pp_cie_state {
     struct pp_cfi_state initial;
 };
 
-/* What is known of a module's unwind information. All zero: nothing. */
-#define PP_CIES 4 /* kept; a module has a few */
-struct pp_fde_reader {
-    struct pp_eh_frame_hdr hdr;
-    bool has_hdr; /* it has been read */
-    struct pp_cie_state cies[PP_CIES];
-};
-
 /* Code for which one answer holds: a function with what follows it up to the next one, or code before all functions. */
 struct pp_found_fde {
     uint32_t start, end; /* offsets in the text */
@@ -74,12 +66,11 @@ struct pp_found_fde {
 };
 
 /* Finds the last function that does not start after the address. False: unreadable, or no memory. */
-bool pp_fde_search(struct pp_fde_reader *reader, const struct pp_unwind_source *source, uintptr_t address,
-                   struct pp_found_fde *found);
+bool pp_fde_search(const struct pp_unwind_source *source, uintptr_t address, struct pp_found_fde *found);
 /* Runs in the child of fork, which may have half of what was being read. */
 void pp_fde_after_fork(void);
-/* Reads the copy of an FDE, and its CIE. */
-bool pp_fde_read(struct pp_fde_reader *reader, const struct pp_unwind_source *source, const struct pp_memory_copy *copy,
-                 struct pp_fde *fde, const struct pp_cie_state **cie);
+/* Reads the copy of an FDE, and its CIE, which is valid until the next call. */
+bool pp_fde_read(const struct pp_unwind_source *source, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                 const struct pp_cie_state **cie);
 
 #endif

@@ -22,18 +22,16 @@ static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_st
 
 /* Adds the function's rows, and the gap between it and the next function. False: its FDE cannot be read, or is of
  * another function. */
-static bool add_function(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
+static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_source *source,
                          const struct pp_found_fde *found)
 {
-    struct pp_row_builder *builder = &draft->builder;
     struct pp_entry_window window;
     pp_entry_window_open(&window, source);
     struct pp_memory_copy copy;
     struct pp_fde fde;
     const struct pp_cie_state *cie;
     void *mapped;
-    bool usable = pp_entry_copy(&window, found->fde, &copy, &mapped) &&
-                  pp_fde_read(&draft->reader, source, &copy, &fde, &cie) &&
+    bool usable = pp_entry_copy(&window, found->fde, &copy, &mapped) && pp_fde_read(source, &copy, &fde, &cie) &&
                   fde.start == source->text_start + found->start;
     if (usable) {
         struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
@@ -46,14 +44,13 @@ static bool add_function(struct pp_unwind_draft *draft, const struct pp_unwind_s
 }
 
 /* A function that cannot be read has no rule. False: no memory. */
-static bool compile(struct pp_unwind_draft *draft, const struct pp_unwind_source *source,
+static bool compile(struct pp_row_builder *builder, const struct pp_unwind_source *source,
                     const struct pp_found_fde *found)
 {
-    struct pp_row_builder *builder = &draft->builder;
     pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
-    if (!add_function(draft, source, found)) {
+    if (!add_function(builder, source, found)) {
         struct pp_unwind_source memory = pp_unwind_in_memory(source);
-        add_function(draft, &memory, found);
+        add_function(builder, &memory, found);
     }
     return pp_row_builder_insert(builder, found->start, found->end);
 }
@@ -84,8 +81,8 @@ bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_s
     if (is_known(draft, offset))
         return true;
     bool done = true;
-    if (pp_fde_search(&draft->reader, source, address, &found))
-        done = found.fde ? compile(draft, source, &found)
+    if (pp_fde_search(source, address, &found))
+        done = found.fde ? compile(&draft->builder, source, &found)
                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
     /* what cannot be read, a table that is not sorted, functions that overlap */
     if (done && !is_known(draft, offset))

@@ -12,7 +12,6 @@
 /* A module's rows while functions are added to them. */
 struct pp_unwind_draft {
     struct pp_row_builder builder;
-    struct pp_fde_reader reader;
     uint32_t blocks[3]; /* of pp_unwind_draft_show */
 };
 
