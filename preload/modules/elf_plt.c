@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define MAX_RELOCATIONS ((uint64_t)64 << 20) /* bytes */
+#define AT_ONCE         340u                 /* relocations read: 8 KB */
 #define SUFFIX          "@plt"
 
 /* Most linkers give the tables, and no other code, an entry size: of 8 or 16 bytes. lld and mold give none, as to all
@@ -46,17 +47,23 @@ static uint32_t symbol_in_order(const struct pp_elf_source *source, const Elf64_
     return symbol_of(&item, slot);
 }
 
-/* Returns the number of the symbol whose address the loader puts into the slot, 0 if there is none. */
+/* Returns the number of the symbol whose address the loader puts into the slot, 0 if there is none. Reads the table
+ * from its end: linkers put first what needs no symbol, which is most of a megabyte in libpython. */
 static uint32_t symbol_in_slot(const struct pp_elf_source *source, const Elf64_Shdr *table, uint64_t slot)
 {
+    Elf64_Rela items[AT_ONCE];
     uint32_t symbol = symbol_in_order(source, table, slot);
-    if (symbol || table->sh_size > MAX_RELOCATIONS)
+    uint64_t left = table->sh_size / sizeof *items;
+    if (table->sh_size > MAX_RELOCATIONS)
         return symbol;
-    Elf64_Rela *items = pp_map_uncleared(table->sh_size);
-    if (items && pp_elf_source_read(source, items, table->sh_size, table->sh_offset))
-        for (size_t i = 0; !symbol && i < table->sh_size / sizeof *items; i++)
+    while (!symbol && left) {
+        size_t some = left < AT_ONCE ? left : AT_ONCE;
+        left -= some;
+        if (!pp_elf_source_read(source, items, some * sizeof *items, table->sh_offset + left * sizeof *items))
+            return 0;
+        for (size_t i = some; !symbol && i-- > 0;)
             symbol = symbol_of(&items[i], slot);
-    pp_unmap(items, table->sh_size);
+    }
     return symbol;
 }
 

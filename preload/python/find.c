@@ -34,6 +34,7 @@ typedef void *state_getter(void);
 struct search {
     struct pp_python *python;
     bool begun, again, found;
+    size_t place, skipped; /* of the object, from 1 on; those up to there have nothing new */
     const char *why;
     uint32_t version;
     uintptr_t get_version; /* 3.8–3.10, which do not export Py_Version */
@@ -43,9 +44,10 @@ struct search {
 };
 
 /* What the last search has found. If it is final, nothing but the object that it has passed over can have become an
- * interpreter until something is loaded or unloaded. */
+ * interpreter until something is loaded or unloaded. What is loaded comes last in the loader's list. */
 static struct last {
     bool final, passed_over;
+    size_t objects; /* searched */
     unsigned long long loads, unloads;
     uintptr_t base;
     int (*is_initialized)(void);
@@ -121,8 +123,15 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *argument)
         search->again = last.final && last.loads == info->dlpi_adds && last.unloads == info->dlpi_subs;
         if (search->again && !last.passed_over)
             return 1;
-        if (!search->again)
+        if (!search->again) {
+            search->skipped = last.final && !last.passed_over && last.unloads == info->dlpi_subs ? last.objects : 0;
             last = (struct last){.final = true, .loads = info->dlpi_adds, .unloads = info->dlpi_subs};
+        }
+    }
+    if (!search->again) {
+        last.objects = ++search->place;
+        if (search->place <= search->skipped)
+            return 0;
     }
     if (search->again && info->dlpi_addr != last.base)
         return 0;
