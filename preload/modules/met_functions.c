@@ -6,9 +6,10 @@
 
 #define REST_AFTER_FIRST 2u
 #define REST_AFTER_MOST  32u
+#define DRAFTS_KEPT      16u
 
 static struct pp_module_table *draft_table; /* of the modules and their drafts; NULL: not made */
-static bool has_drafts;                     /* false: no module has one */
+static bool has_drafts;                     /* false: no module has one that is to be published */
 /* Calls of pp_modules_rest since a function was met, and after how many it gives memory back: more each time that this
  * was followed by another function, as to read a table of symbols again takes longer than all else in a second. */
 static unsigned rests, rest_after = REST_AFTER_FIRST;
@@ -70,11 +71,11 @@ static void note_met(void)
 static struct pp_unwind_draft *draft_of(struct pp_module *module)
 {
     struct pp_unwind_draft **draft = &module->private->draft;
+    has_drafts = true;
     if (!*draft) {
         struct pp_module_range range = pp_module_range_of(module);
         struct pp_unwind_draft *fresh = pp_map(sizeof *fresh);
         pp_module_identify(module);
-        has_drafts = true;
         *draft = fresh;
         if (fresh && !pp_unwind_draft_start(fresh, &range))
             pp_module_free_draft(module);
@@ -112,17 +113,25 @@ const struct pp_module_table *pp_modules_draft(void)
     return draft_table;
 }
 
-/* Packs the draft's rows. What they replace is retired when no table that handlers can find refers to it. */
-static void pack(struct pp_module *module)
+/* Packs the draft's rows, if functions were added. What they replace is retired when no table that handlers can find
+ * refers to it. Returns whether the draft stays: the next functions that are met are mostly of the same modules. */
+static bool pack(struct pp_module *module, bool may_stay)
 {
     struct pp_module_private *private = module->private;
     struct pp_unwind_source source = source_of(module, (struct pp_unwind_file){0});
-    struct pp_unwind_rows *packed = private->draft ? pp_unwind_draft_pack(private->draft, &source) : NULL;
-    if (!packed)
-        return;
-    private->replaced = private->rows;
-    private->rows = packed;
-    pp_module_free_draft(module);
+    if (!private->draft)
+        return false;
+    bool stays = private->draft->changed && may_stay && !private->draft->builder.out_of_memory;
+    if (private->draft->changed) {
+        struct pp_unwind_rows *packed = pp_unwind_draft_pack(private->draft, &source);
+        if (!packed)
+            return true;
+        private->replaced = private->rows;
+        private->rows = packed;
+    }
+    if (!stays)
+        pp_module_free_draft(module);
+    return stays;
 }
 
 bool pp_modules_publish(void)
@@ -134,9 +143,10 @@ bool pp_modules_publish(void)
         return changed;
     const struct pp_module_list *modules = pp_module_list();
     struct pp_module_table *table = draft_table;
+    unsigned kept = 0;
     draft_table = NULL;
     for (size_t i = 0; i < modules->count; i++) {
-        pack(modules->modules[i]);
+        kept += pack(modules->modules[i], kept < DRAFTS_KEPT);
         table->ranges[i] = pp_module_range_of(modules->modules[i]);
     }
     pp_module_table_publish(table);
@@ -145,15 +155,24 @@ bool pp_modules_publish(void)
         struct pp_module_private *private = modules->modules[i]->private;
         pp_retire_rows(private->replaced);
         private->replaced = NULL;
-        has_drafts |= private->draft != NULL;
+        has_drafts |= private->draft && private->draft->changed;
     }
     return changed;
+}
+
+static void drop_draft(struct pp_module *module, void *unused)
+{
+    (void)unused;
+    if (module->private->draft && !module->private->draft->changed)
+        pp_module_free_draft(module);
 }
 
 void pp_modules_rest(void)
 {
     if (++rests != rest_after)
         return;
+    pp_modules_forget_draft(); /* which shows what is freed */
+    pp_modules_each(drop_draft, NULL);
     pp_modules_each(pp_module_drop_index, NULL);
     pp_arena_trim();
 }

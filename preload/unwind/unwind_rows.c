@@ -81,6 +81,7 @@ bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_s
     if (is_known(draft, offset))
         return true;
     bool done = true;
+    draft->changed = true;
     if (pp_fde_search(source, address, &found))
         done = found.fde ? compile(&draft->builder, source, &found)
                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
@@ -119,7 +120,7 @@ static size_t align16(size_t n)
     return (n + 15) & ~(size_t)15;
 }
 
-struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
+struct pp_unwind_rows *pp_unwind_draft_pack(struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
 {
     const struct pp_vector *rows = &draft->builder.rows, *rules = &draft->builder.rules;
     size_t text = source->text_end - source->text_start;
@@ -147,6 +148,7 @@ struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft,
         .rule_count = (uint32_t)(rules->used / sizeof(struct pp_unwind_rule)),
         .block_shift = shift,
     };
+    draft->changed = false;
     return packed;
 }
 

@@ -12,6 +12,7 @@
 /* A module's rows while functions are added to them. */
 struct pp_unwind_draft {
     struct pp_row_builder builder;
+    bool changed;       /* since it was packed */
     uint32_t blocks[3]; /* of pp_unwind_draft_show */
 };
 
@@ -31,8 +32,8 @@ bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module
 bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address);
 /* Lets the range show the draft's rows. Valid until the next pp_unwind_draft_add. */
 void pp_unwind_draft_show(struct pp_unwind_draft *draft, struct pp_module_range *range);
-/* Packs the rows for handlers. NULL: no memory. */
-struct pp_unwind_rows *pp_unwind_draft_pack(const struct pp_unwind_draft *draft, const struct pp_unwind_source *source);
+/* Packs the rows for handlers. More can be added to the draft then. NULL: no memory. */
+struct pp_unwind_rows *pp_unwind_draft_pack(struct pp_unwind_draft *draft, const struct pp_unwind_source *source);
 void pp_unwind_draft_free(struct pp_unwind_draft *draft);
 
 /* Finds the function (FDE) whose rows hold the offset; false when none does. */
