@@ -118,7 +118,8 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     int tid = atomic_load_explicit(&slot->tid, memory_order_relaxed), clock = pp_thread_cpu_clock(tid);
     uint64_t cpu_ns = pp_sys_clock_ns(clock);
     bool detached = python && is_detached(slot, python);
-    if (!python || (!detached && !sleeps(tid)))
+    /* the clock of a thread that runs moves between two looks, and its file in /proc takes the kernel 40 us */
+    if (!python || (!detached && (pp_sys_clock_ns(clock) != cpu_ns || !sleeps(tid))))
         return 0;
     uint32_t frames = read_frames(slot, python, reader->scratch, reader->scratch->python), node = 0;
     enum pp_reason reason =

@@ -173,7 +173,9 @@ static bool refresh_index(struct pp_module *module, const struct pp_elf_source *
         return false;
     if (module->private->symbols_tried && memcmp(&identity, &symbols->identity, sizeof identity) == 0)
         return true;
-    if (!(module->flags & PP_MODULE_VDSO) && !is_loaded_file(module, source))
+    bool known = module->flags & PP_MODULE_VDSO ||
+                 memcmp(&identity, &module->private->unwind_file, sizeof identity) == 0; /* which is what is loaded */
+    if (!known && !is_loaded_file(module, source))
         return false;
     module->private->symbols_tried = false;
     pp_elf_index_free(&symbols->index);
