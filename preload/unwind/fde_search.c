@@ -141,14 +141,16 @@ static struct {
     uintptr_t start;
 } pieces[PIECES];
 
+/* What is above, and the tables' pieces, are being changed. */
+static _Atomic bool reading;
+
 void pp_fde_after_fork(void)
 {
-    for (unsigned i = 0; i < PIECES; i++)
-        if (pieces[i].module) /* a page that is written to is copied */
-            pieces[i].module = 0;
-    for (unsigned i = 0; i < READERS; i++)
-        if (readers[i].module)
-            readers[i].module = 0;
+    if (!atomic_load(&reading))
+        return;
+    memset(pieces, 0, sizeof pieces);
+    memset(readers, 0, sizeof readers);
+    atomic_store(&reading, false);
 }
 
 /* Returns a piece of a table; valid until the next call. NULL: it cannot be read. */
@@ -227,8 +229,8 @@ static bool search_table(const struct reader *reader, const struct pp_unwind_sou
     return true;
 }
 
-bool pp_fde_read(const struct pp_unwind_source *source, const struct pp_memory_copy *copy, struct pp_fde *fde,
-                 const struct pp_cie_state **cie)
+static bool read_fde(const struct pp_unwind_source *source, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                     const struct pp_cie_state **cie)
 {
     struct reader *reader = reader_of(source);
     uintptr_t address;
@@ -254,6 +256,15 @@ bool pp_fde_read(const struct pp_unwind_source *source, const struct pp_memory_c
     return pp_eh_frame_fde(copy, &known->cie, fde);
 }
 
+bool pp_fde_read(const struct pp_unwind_source *source, const struct pp_memory_copy *copy, struct pp_fde *fde,
+                 const struct pp_cie_state **cie)
+{
+    atomic_store(&reading, true);
+    bool done = read_fde(source, copy, fde, cie);
+    atomic_store(&reading, false);
+    return done;
+}
+
 static bool starts_before(const void *first, const void *second, const void *unused)
 {
     (void)unused;
@@ -275,7 +286,7 @@ static bool build_index(struct reader *reader, const struct pp_unwind_source *so
         struct pp_fde fde;
         const struct pp_cie_state *cie;
         bool is_here =
-            pp_fde_read(&memory, &copy, &fde, &cie) && fde.start >= source->text_start && fde.start < source->text_end;
+            read_fde(&memory, &copy, &fde, &cie) && fde.start >= source->text_start && fde.start < source->text_end;
         if (mapped)
             pp_unmap(mapped, copy.size);
         struct function *function = is_here ? pp_vector_add(&functions, sizeof *function) : NULL;
@@ -319,9 +330,10 @@ static bool search_index(struct reader *reader, const struct pp_unwind_source *s
 
 bool pp_fde_search(const struct pp_unwind_source *source, uintptr_t address, struct pp_found_fde *found)
 {
+    atomic_store(&reading, true);
     struct reader *reader = reader_of(source);
-    if (!read_hdr(reader, source))
-        return false;
-    return reader->hdr.table ? search_table(reader, source, address, found)
-                             : search_index(reader, source, address, found);
+    bool done = read_hdr(reader, source) && (reader->hdr.table ? search_table(reader, source, address, found)
+                                                               : search_index(reader, source, address, found));
+    atomic_store(&reading, false);
+    return done;
 }
