@@ -9,10 +9,11 @@ refused() {
 # shares TRUTH: each function of the file has its CPU time in the profile, to 3 sigma of its samples, the next moment of each
 # drawn, and 2 %.
 shares() {
+    local function ns seen
     collapsed --native=none >stacks.txt
     while read -r function ns; do
         seen=$(reader inclusive stacks.txt "$function")
-        reader sigma "$ns" "$seen" || fail "$function has $seen ns of $ns: $(cat "$1")"
+        reader sigma "$ns" "$seen" || fail "$function has $seen ns, its thread's clock said $ns"
     done <"$1"
 }
 
