@@ -163,8 +163,8 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     struct pp_fine *fine = &slot->thread.fine;
     fine->waits--;
     atomic_signal_fence(memory_order_seq_cst);
-    if (fine->waits)
-        return; /* a handler of the program has waited in a wait */
+    if (fine->waits || !pp_fine_is_on(slot))
+        return; /* a handler of the program has waited in a wait; or ticks or events have taken over */
     bool checks = ++fine->rounds % CHECK_ROUNDS == 0;
     if (fine->unwatched && !checks)
         return;
@@ -213,14 +213,14 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
     fine->awaits_tick = false;
-    if (fine->waits || fine->armed)
-        return false;
     advance(fine, cpu_ns);
+    if (fine->armed && fine->rest_ns > -(int64_t)tick_ns())
+        return false; /* it is about to expire, unless another has taken its place */
     if (fine->rest_ns <= 0)
         return true; /* in a round that is not watched, or after waits that were not seen */
     if (fine->rest_ns > (int64_t)(period_ns() + period_ns() / 2))
         fine->rest_ns = first_rest(fine); /* the period has become shorter */
-    if (fine->unwatched)
+    if (fine->unwatched || fine->waits)
         set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns);
     else if (fine->rest_ns <= (int64_t)tick_ns())
         arm(slot);

@@ -30,6 +30,12 @@
 /* Whether the slot's thread has a fine timer. */
 bool pp_fine_is_on(const struct pp_slot *slot);
 
+/* Whether it has ever had one: it may be armed although a perf event has taken over meanwhile. */
+static inline bool pp_fine_has_begun(const struct pp_slot *slot)
+{
+    return slot->thread.fine.random != 0;
+}
+
 /* Whether all of its samples come by that. */
 bool pp_fine_is_in_use(const struct pp_slot *slot);
 

@@ -9,6 +9,8 @@
 #include "../capture/fine_timer.h"
 #include "../threads/thread_slot.h"
 #include <poll.h>
+#include <semaphore.h>
+#include <sys/epoll.h>
 #include <sys/msg.h>
 #include <sys/select.h>
 #include <sys/sem.h>
@@ -17,13 +19,22 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+/* what callers call that are compiled with _FORTIFY_SOURCE */
+int __poll_chk(struct pollfd *descriptors, nfds_t count, int timeout, size_t size);
+int __ppoll_chk(struct pollfd *descriptors, nfds_t count, const struct timespec *timeout, const sigset_t *mask,
+                size_t size);
+ssize_t __recv_chk(int socket, void *data, size_t size, size_t room, int flags);
+ssize_t __recvfrom_chk(int socket, void *restrict data, size_t size, size_t room, int flags,
+                       struct sockaddr *restrict from, socklen_t *restrict from_size);
+ssize_t __read_chk(int descriptor, void *data, size_t size, size_t room);
+
 struct pp_slot *pp_wait_begins(void)
 {
     if (!pp_is_enabled() || !atomic_load_explicit(&pp_capture.fine_wanted, memory_order_relaxed))
         return NULL;
     struct pp_slot *slot = pp_slot_here();
     /* in our handler libunwind calls write: the timer is disarmed there */
-    if (!slot || !pp_fine_is_on(slot) || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
+    if (!slot || !pp_fine_has_begun(slot) || atomic_load_explicit(&slot->in_handler, memory_order_relaxed))
         return NULL;
     pp_fine_wait_begins(slot);
     return slot;
@@ -36,18 +47,20 @@ void pp_wait_ends(struct pp_slot *slot)
 }
 
 /* missing: what is returned where libc has no such function. A thread that is cancelled or jumps out of its wait leaves
- * the timer disarmed, and has ticks from then on. */
+ * the timer disarmed, and has its samples at ticks from then on. */
 #define WAIT(missing, type, name, parameters, ...)                                                                     \
     PP_EXPORT type name parameters                                                                                     \
     {                                                                                                                  \
-        if (!pp_real()->name) {                                                                                        \
+        static void *_Atomic found;                                                                                    \
+        type(*libc) parameters = (type(*) parameters)pp_real_next(&found, #name);                                       \
+        if (!libc) {                                                                                                   \
             errno = ENOSYS;                                                                                            \
             return missing;                                                                                            \
         }                                                                                                              \
         struct pp_slot *slot = pp_wait_begins();                                                                       \
         if (!slot)                                                                                                     \
-            return pp_real()->name(__VA_ARGS__);                                                                       \
-        type result = pp_real()->name(__VA_ARGS__);                                                                    \
+            return libc(__VA_ARGS__);                                                                                  \
+        type result = libc(__VA_ARGS__);                                                                               \
         pp_wait_ends(slot);                                                                                            \
         return result;                                                                                                 \
     }

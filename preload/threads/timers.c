@@ -13,6 +13,8 @@
 #define PERMILLE      1000u /* of the period */
 #define OFF_LEAST     50u
 #define EACH_TICK_NS  1000u
+#define TRIALS        8
+#define TRIAL_NS      2000000
 
 static struct {
     _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
@@ -176,6 +178,31 @@ void pp_timer_follow(struct pp_slot *slot, bool sampled)
     } else if (id >= 0 && (before_ns != interval_ns || (sampled && interval_ns != EACH_TICK_NS))) {
         set_time(slot, id, before_ns != interval_ns ? PP_FIRST_RANDOM : PP_FIRST_AS_DUE);
     }
+}
+
+void pp_timers_measure(void)
+{
+    static const struct itimerspec soon = {.it_value = {0, TRIAL_NS}}, never = {0};
+    uint64_t round_ns = UINT64_MAX, arm_ns = UINT64_MAX;
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = atomic_load(&pp_capture.signal)};
+    int id;
+    event._sigev_un._tid = pp_sys_gettid();
+    if (!atomic_load(&pp_capture.fine_wanted) ||
+        pp_syscall4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&id, 0) != 0)
+        return;
+    for (int i = 0; i < TRIALS; i++) { /* the first meet nothing in the CPU's caches */
+        uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        pp_sys_gettid();
+        uint64_t begun_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        pp_syscall4(SYS_timer_settime, id, 0, (long)&soon, 0);
+        pp_syscall4(SYS_timer_settime, id, 0, (long)&never, 0);
+        uint64_t end_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        round_ns = begun_ns - start_ns < round_ns ? begun_ns - start_ns : round_ns;
+        arm_ns = end_ns - begun_ns < arm_ns ? end_ns - begun_ns : arm_ns;
+    }
+    pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
+    atomic_store(&pp_capture.fine_costs.round_ns, round_ns);
+    atomic_store(&pp_capture.fine_costs.arm_ns, arm_ns);
 }
 
 int pp_timer_renew(struct pp_slot *slot)

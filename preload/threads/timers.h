@@ -65,6 +65,9 @@ uint64_t pp_timer_draw_ns(uint64_t random);
  */
 void pp_timer_follow(struct pp_slot *slot, bool sampled);
 
+/* Measures what watching a thread's waits will cost (pp_capture.fine_costs). The calling thread blocks our signal. */
+void pp_timers_measure(void);
+
 /* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */
 int pp_timer_renew(struct pp_slot *slot);
 
