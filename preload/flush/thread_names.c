@@ -121,8 +121,10 @@ static uint32_t named_thread(struct pp_slot *slot)
 {
     struct pp_slot_flush *flush = &slot->flush;
     uint32_t name = string_of(flush->name);
-    if (name == flush->log_name)
+    if (name == flush->log_name) {
+        flush->name_source = SOURCE_HANDLER; /* the list has another name for it by now: this stays for these samples */
         return flush->log_thread;
+    }
     if (flush->name_source != SOURCE_HANDLER && is_named_by_stack(slot)) {
         define(slot, true, string_of(flush->own_name), SOURCE_HANDLER);
         return flush->log_thread;
