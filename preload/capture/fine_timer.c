@@ -5,8 +5,11 @@
 
 #define NS_PER_SECOND 1000000000u
 #define NOW_NS        1u
-#define EARLY_NS      20000 /* a sample that is due within this is taken: to arm the timer again costs as much */
-#define MOVED_SHARE   8     /* a thread that has used this part of what its timer ran for was not waiting */
+#define SOON_NS       30000  /* of CPU time: a CPU timer that is due already would signal at once, and not at a tick */
+#define LATE_MOST_NS  200000 /* of an expiry: more is other threads' doing */
+#define LATE_DECAY    16     /* expiries over which lateness is averaged */
+#define EARLY_NS      20000  /* a sample that is due within this is taken: to arm the timer again costs as much */
+#define MOVED_SHARE   8      /* a thread that has used this part of what its timer ran for was not waiting */
 #define STALLS_MOST   3u /* expiries in a row that have met the thread in a system call and not moved: it waits there */
 #define DRAWS_MOST    16u
 #define LONGEST_DECAY 64u /* rounds after which the longest is forgotten */
@@ -14,6 +17,7 @@
 #define CHECK_ROUNDS  64u /* after which their cost is checked, without a sample */
 #define CHECK_DECAY   8u  /* checks over which the cost of waits is averaged */
 #define BUDGET_SHARE  2u  /* of PYPROF_MAX_OVERHEAD, for waits */
+#define AGAIN_PERCENT 75u /* of that: below it, waits that were not watched are watched again */
 #define ARMED_SHARE   4u  /* of rounds that were not watched: in so many of them the timer would have been armed */
 #define PPM           1000000u
 
@@ -59,24 +63,40 @@ static bool set_timer(int id, int flags, uint64_t first_ns, uint64_t interval_ns
     return pp_syscall4(SYS_timer_settime, id, flags, (long)&times, 0) == 0;
 }
 
-/* Has the CPU timer signal at the first tick from this reading of the thread's CPU clock on. */
-static void set_tick(struct pp_slot *slot, uint64_t cpu_ns)
+/* Has the CPU timer signal at the first tick after so much more CPU time of the thread. */
+static void set_tick(struct pp_slot *slot, int64_t after_ns)
 {
-    slot->thread.fine.awaits_tick = true;
+    struct pp_fine *fine = &slot->thread.fine;
     int id = atomic_load_explicit(&slot->timer, memory_order_relaxed);
+    fine->awaits_tick = true;
     if (id >= 0)
-        set_timer(id, TIMER_ABSTIME, cpu_ns, period_ns());
+        set_timer(id, TIMER_ABSTIME, fine->at_ns + (uint64_t)(after_ns > SOON_NS ? after_ns : SOON_NS), period_ns());
 }
 
+/* Timers expire late, by much the same each time: 20 us in a virtual machine. What comes after would have the samples
+ * of what was due: of rounds of 0.3 ms the wait after the work had twice its share. */
 static void arm(struct pp_slot *slot)
 {
     struct pp_fine *fine = &slot->thread.fine;
-    uint64_t first_ns = fine->rest_ns > 0 ? (uint64_t)fine->rest_ns : NOW_NS;
-    fine->armed_rest_ns = first_ns;
+    int64_t first_ns = fine->rest_ns - (int64_t)atomic_load_explicit(&pp_capture.fine_late_ns, memory_order_relaxed);
+    fine->armed_ns = first_ns > 0 ? (uint64_t)first_ns : NOW_NS;
+    fine->expires_ns = fine->at_ns + fine->armed_ns;
     fine->armed = true; /* first: it may expire at once */
     atomic_signal_fence(memory_order_seq_cst);
-    if (!set_timer(atomic_load_explicit(&slot->fine_timer, memory_order_relaxed), 0, first_ns, 0))
+    if (!set_timer(atomic_load_explicit(&slot->fine_timer, memory_order_relaxed), 0, fine->armed_ns, 0))
         fine->off = true; /* the program has deleted it: ticks are left */
+}
+
+/* Takes how late the timer has expired, if the thread had its CPU all the time. All threads' handlers do: of two at
+ * once the measure of one is lost. */
+static void take_lateness(const struct pp_fine *fine, uint64_t cpu_ns)
+{
+    int64_t mean_ns = (int64_t)atomic_load_explicit(&pp_capture.fine_late_ns, memory_order_relaxed);
+    int64_t late_ns = (int64_t)(cpu_ns - fine->expires_ns);
+    if (late_ns < 0 || late_ns > LATE_MOST_NS || fine->armed_ns == NOW_NS)
+        return;
+    mean_ns = mean_ns ? mean_ns + (late_ns - mean_ns) / LATE_DECAY : late_ns;
+    atomic_store_explicit(&pp_capture.fine_late_ns, (uint64_t)mean_ns, memory_order_relaxed);
 }
 
 /* Takes what the thread has used up to this reading of its CPU clock. */
@@ -118,7 +138,7 @@ void pp_fine_begin(struct pp_slot *slot)
     if (is_near(fine))
         arm(slot);
     else
-        set_tick(slot, fine->at_ns + (uint64_t)fine->rest_ns - tick_ns());
+        set_tick(slot, fine->rest_ns - (int64_t)tick_ns());
 }
 
 static void add_cost(struct pp_fine *fine, uint64_t ns)
@@ -143,7 +163,15 @@ static void check_cost(struct pp_fine *fine, uint64_t cpu_ns)
     fine->checked.cpu_ns = cpu_ns;
     fine->checked.own_ns = own_ns;
     fine->rounds = 0;
+    bool was_unwatched = fine->unwatched;
+    if (was_unwatched)
+        limit_ppm = limit_ppm * AGAIN_PERCENT / 100;
     fine->unwatched = fine->checked.cost_sum_ns * PPM > fine->checked.used_sum_ns * (int64_t)limit_ppm;
+    if (was_unwatched && !fine->unwatched) {
+        /* what has become due meanwhile, a tick was to meet: the next wait has no more to do with it than others */
+        fine->at_ns = cpu_ns;
+        fine->rest_ns = first_rest(fine);
+    }
 }
 
 void pp_fine_wait_begins(struct pp_slot *slot)
@@ -173,7 +201,8 @@ void pp_fine_wait_ends(struct pp_slot *slot)
         check_cost(fine, cpu_ns);
     if (fine->unwatched) {
         advance(fine, cpu_ns);
-        set_tick(slot, cpu_ns + (fine->rest_ns > 0 ? (uint64_t)fine->rest_ns : 0));
+        if (!fine->awaits_tick)
+            set_tick(slot, fine->rest_ns);
         return;
     }
     add_cost(fine, atomic_load_explicit(&pp_capture.fine_costs.round_ns, memory_order_relaxed));
@@ -184,7 +213,7 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     if (is_near(fine))
         arm(slot);
     else if (fine->rest_ns <= (int64_t)tick_ns() && !fine->awaits_tick)
-        set_tick(slot, cpu_ns); /* should the round become longer than those before */
+        set_tick(slot, 0); /* should the round become longer than those before */
 }
 
 bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
@@ -193,7 +222,8 @@ bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t c
     if (!fine->armed)
         return false; /* it was disarmed meanwhile */
     fine->armed = false;
-    bool moved = cpu_ns - fine->at_ns >= fine->armed_rest_ns / MOVED_SHARE;
+    bool moved = cpu_ns - fine->at_ns >= fine->armed_ns / MOVED_SHARE;
+    take_lateness(fine, cpu_ns);
     advance(fine, cpu_ns);
     if (fine->rest_ns <= EARLY_NS)
         return true;
@@ -203,7 +233,7 @@ bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t c
     if (in_call && pp_context_result(context) == -EINTR)
         fine->off = true;
     else if (fine->stalls > STALLS_MOST)
-        set_tick(slot, cpu_ns);
+        set_tick(slot, 0);
     else if (!fine->waits)
         arm(slot);
     return false;
@@ -221,11 +251,11 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
     if (fine->rest_ns > (int64_t)(period_ns() + period_ns() / 2))
         fine->rest_ns = first_rest(fine); /* the period has become shorter */
     if (fine->unwatched || fine->waits)
-        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns);
+        set_tick(slot, fine->rest_ns);
     else if (fine->rest_ns <= (int64_t)tick_ns())
         arm(slot);
     else
-        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - tick_ns());
+        set_tick(slot, fine->rest_ns - (int64_t)tick_ns());
     return false;
 }
 
@@ -236,7 +266,7 @@ void pp_fine_sampled(struct pp_slot *slot, uint64_t cpu_ns)
     fine->at_ns = cpu_ns;
     fine->rest_ns = (int64_t)(period_ns() / 2 + draw(fine, period_ns()));
     if (fine->rest_ns > (int64_t)tick_ns())
-        set_tick(slot, cpu_ns + (uint64_t)fine->rest_ns - (fine->unwatched ? 0 : tick_ns()));
+        set_tick(slot, fine->rest_ns - (fine->unwatched ? 0 : (int64_t)tick_ns()));
     else if (!fine->waits)
         arm(slot);
 }

@@ -148,18 +148,19 @@ struct pp_learnt_attributes {
 
 /* Of a thread's fine timer (fine_timer.h): the thread's own, but for `off` and own_ns, which others read. */
 struct pp_fine {
-    _Atomic bool off; /* it stays disarmed: the thread waits past libc, or the timer is gone */
-    bool armed;       /* it may expire */
-    bool unwatched;   /* to watch each wait would cost too much: samples come at ticks */
-    bool awaits_tick; /* the CPU timer is set for the sample that is due next, and has not signalled */
-    uint32_t waits;   /* that are under way: more than one where a handler of the program waits in a wait */
-    int64_t rest_ns;  /* CPU time until a sample is due, */
-    uint64_t at_ns;   /* at this reading of the thread's CPU clock: the beginning of the round, or a signal in it */
-    uint64_t armed_rest_ns;  /* that the timer was armed with */
-    uint64_t longest_ns;     /* CPU time of the longest of the last rounds */
-    uint32_t stalls;         /* expiries in a row that have found it where it was */
-    uint32_t rounds;         /* since their cost was checked */
-    uint64_t random;         /* 0: it has never been in use */
+    _Atomic bool off;    /* it stays disarmed: the thread waits past libc, or the timer is gone */
+    bool armed;          /* it may expire */
+    bool unwatched;      /* to watch each wait would cost too much: samples come at ticks */
+    bool awaits_tick;    /* the CPU timer is set for the sample that is due next, and has not signalled */
+    uint32_t waits;      /* that are under way: more than one where a handler of the program waits in a wait */
+    int64_t rest_ns;     /* CPU time until a sample is due, */
+    uint64_t at_ns;      /* at this reading of the thread's CPU clock: the beginning of the round, or a signal in it */
+    uint64_t armed_ns;   /* that the timer was armed with; */
+    uint64_t expires_ns; /* the thread's CPU clock then, if others leave it its CPU */
+    uint64_t longest_ns; /* CPU time of the longest of the last rounds */
+    uint32_t stalls;     /* expiries in a row that have found it where it was */
+    uint32_t rounds;     /* since their cost was checked */
+    uint64_t random;     /* 0: it has never been in use */
     _Atomic uint64_t own_ns; /* what its waits have cost the thread */
     struct {
         uint64_t cpu_ns, own_ns; /* the thread's CPU clock and own_ns then */
