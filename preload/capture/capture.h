@@ -52,7 +52,6 @@ struct pp_capture {
         _Atomic uint64_t round_ns; /* of a round that is watched: a clock is read; */
         _Atomic uint64_t arm_ns;   /* of arming the timer and disarming it again */
     } fine_costs;                  /* measured when the flush thread begins */
-    _Atomic uint64_t fine_late_ns; /* from a fine timer's expiry to its handler, on average; the handlers' */
     _Atomic uint32_t fine_wanted;  /* threads have fine timers: waits are watched */
 
     _Atomic uint32_t events_wanted; /* every thread is to get a perf event */

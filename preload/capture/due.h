@@ -28,9 +28,10 @@ enum pp_signal_source {
     PP_SIGNAL_EVENT, /* its perf event */
 };
 
-/* Returns whether the signal becomes a sample. cpu_ns: the thread's CPU clock. Sets *due_ns to what it represents, 0:
+/* Returns whether the signal becomes a sample. cpu_ns: the thread's CPU clock; becomes what it was when the program was
+ * interrupted. Sets *due_ns to what it represents, 0:
  * all since the sample before. async-signal-safe; bounded. */
-bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontext_t *context, uint64_t cpu_ns,
+bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontext_t *context, uint64_t *cpu_ns,
                uint64_t *due_ns);
 
 #endif

@@ -5,11 +5,11 @@
 
 #define NS_PER_SECOND 1000000000u
 #define NOW_NS        1u
-#define SOON_NS       30000  /* of CPU time: a CPU timer that is due already would signal at once, and not at a tick */
-#define LATE_MOST_NS  200000 /* of an expiry: more is other threads' doing */
-#define LATE_DECAY    16     /* expiries over which lateness is averaged */
-#define EARLY_NS      20000  /* a sample that is due within this is taken: to arm the timer again costs as much */
-#define MOVED_SHARE   8      /* a thread that has used this part of what its timer ran for was not waiting */
+#define SOON_NS       30000   /* of CPU time: a CPU timer that is due already would signal at once, and not at a tick */
+#define LATE_MOST_NS  100000u /* from an expiry to its handler: more is other threads' doing */
+#define ARMING_NS     20000   /* in which the kernel, or what runs this machine, arms a timer */
+#define EARLY_NS      20000   /* a sample that is due within this is taken: to arm the timer again costs as much */
+#define MOVED_SHARE   8       /* a thread that has used this part of what its timer ran for was not waiting */
 #define STALLS_MOST   3u /* expiries in a row that have met the thread in a system call and not moved: it waits there */
 #define DRAWS_MOST    16u
 #define LONGEST_DECAY 64u /* rounds after which the longest is forgotten */
@@ -73,30 +73,15 @@ static void set_tick(struct pp_slot *slot, int64_t after_ns)
         set_timer(id, TIMER_ABSTIME, fine->at_ns + (uint64_t)(after_ns > SOON_NS ? after_ns : SOON_NS), period_ns());
 }
 
-/* Timers expire late, by much the same each time: 20 us in a virtual machine. What comes after would have the samples
- * of what was due: of rounds of 0.3 ms the wait after the work had twice its share. */
-static void arm(struct pp_slot *slot)
+static void arm(struct pp_slot *slot, int64_t first_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
-    int64_t first_ns = fine->rest_ns - (int64_t)atomic_load_explicit(&pp_capture.fine_late_ns, memory_order_relaxed);
     fine->armed_ns = first_ns > 0 ? (uint64_t)first_ns : NOW_NS;
     fine->expires_ns = fine->at_ns + fine->armed_ns;
     fine->armed = true; /* first: it may expire at once */
     atomic_signal_fence(memory_order_seq_cst);
     if (!set_timer(atomic_load_explicit(&slot->fine_timer, memory_order_relaxed), 0, fine->armed_ns, 0))
         fine->off = true; /* the program has deleted it: ticks are left */
-}
-
-/* Takes how late the timer has expired, if the thread had its CPU all the time. All threads' handlers do: of two at
- * once the measure of one is lost. */
-static void take_lateness(const struct pp_fine *fine, uint64_t cpu_ns)
-{
-    int64_t mean_ns = (int64_t)atomic_load_explicit(&pp_capture.fine_late_ns, memory_order_relaxed);
-    int64_t late_ns = (int64_t)(cpu_ns - fine->expires_ns);
-    if (late_ns < 0 || late_ns > LATE_MOST_NS || fine->armed_ns == NOW_NS)
-        return;
-    mean_ns = mean_ns ? mean_ns + (late_ns - mean_ns) / LATE_DECAY : late_ns;
-    atomic_store_explicit(&pp_capture.fine_late_ns, (uint64_t)mean_ns, memory_order_relaxed);
 }
 
 /* Takes what the thread has used up to this reading of its CPU clock. */
@@ -136,7 +121,7 @@ void pp_fine_begin(struct pp_slot *slot)
     fine->awaits_tick = true;     /* the CPU timer has been set to the first */
     atomic_signal_fence(memory_order_seq_cst);
     if (is_near(fine))
-        arm(slot);
+        arm(slot, fine->rest_ns);
     else
         set_tick(slot, fine->rest_ns - (int64_t)tick_ns());
 }
@@ -210,23 +195,33 @@ void pp_fine_wait_ends(struct pp_slot *slot)
     fine->longest_ns = fine->longest_ns > round_ns ? fine->longest_ns : round_ns;
     advance(fine, cpu_ns);
     /* what has become due in the wait itself is sampled at its end */
+    fine->arming = true;
     if (is_near(fine))
-        arm(slot);
-    else if (fine->rest_ns <= (int64_t)tick_ns() && !fine->awaits_tick)
+        arm(slot, fine->rest_ns);
+    fine->arming = false;
+    if (!fine->armed && fine->rest_ns <= (int64_t)tick_ns() && !fine->awaits_tick)
         set_tick(slot, 0); /* should the round become longer than those before */
 }
 
-bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns)
+bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t *cpu_ns)
 {
     struct pp_fine *fine = &slot->thread.fine;
     if (!fine->armed)
         return false; /* it was disarmed meanwhile */
     fine->armed = false;
-    bool moved = cpu_ns - fine->at_ns >= fine->armed_ns / MOVED_SHARE;
-    take_lateness(fine, cpu_ns);
-    advance(fine, cpu_ns);
-    if (fine->rest_ns <= EARLY_NS)
+    bool moved = *cpu_ns - fine->at_ns >= fine->armed_ns / MOVED_SHARE, was_due = fine->rest_ns <= 0;
+    advance(fine, *cpu_ns);
+    if (fine->arming && !was_due && fine->armed_ns < ARMING_NS) {
+        /* It has expired while it was armed: what is due is not the wait, but what the thread will do next. */
+        arm(slot, ARMING_NS);
+        return false;
+    }
+    if (fine->rest_ns <= EARLY_NS) {
+        /* Since the expiry the CPU has not been the program's: 20 us in a virtual machine. */
+        if (*cpu_ns > fine->expires_ns && *cpu_ns - fine->expires_ns < LATE_MOST_NS)
+            *cpu_ns = fine->expires_ns;
         return true;
+    }
     /* Others have had the thread's CPU, or it waits past libc. */
     bool in_call = pp_context_in_call(context);
     fine->stalls = in_call && !moved ? fine->stalls + 1 : 0;
@@ -235,7 +230,7 @@ bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t c
     else if (fine->stalls > STALLS_MOST)
         set_tick(slot, 0);
     else if (!fine->waits)
-        arm(slot);
+        arm(slot, fine->rest_ns);
     return false;
 }
 
@@ -253,7 +248,7 @@ bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns)
     if (fine->unwatched || fine->waits)
         set_tick(slot, fine->rest_ns);
     else if (fine->rest_ns <= (int64_t)tick_ns())
-        arm(slot);
+        arm(slot, fine->rest_ns);
     else
         set_tick(slot, fine->rest_ns - (int64_t)tick_ns());
     return false;
@@ -268,5 +263,5 @@ void pp_fine_sampled(struct pp_slot *slot, uint64_t cpu_ns)
     if (fine->rest_ns > (int64_t)tick_ns())
         set_tick(slot, fine->rest_ns - (fine->unwatched ? 0 : (int64_t)tick_ns()));
     else if (!fine->waits)
-        arm(slot);
+        arm(slot, fine->rest_ns);
 }

@@ -47,9 +47,9 @@ void pp_fine_begin(struct pp_slot *slot);
 void pp_fine_wait_begins(struct pp_slot *slot);
 void pp_fine_wait_ends(struct pp_slot *slot);
 
-/* Take the signal of the fine timer and of the CPU timer. cpu_ns: the thread's CPU clock. Return whether the signal
- * becomes a sample. In the handler. */
-bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns);
+/* Take the signal of the fine timer and of the CPU timer. cpu_ns: the thread's CPU clock; becomes what it was when the
+ * program was interrupted. Return whether the signal becomes a sample. In the handler. */
+bool pp_fine_expires(struct pp_slot *slot, const ucontext_t *context, uint64_t *cpu_ns);
 bool pp_fine_tick(struct pp_slot *slot, uint64_t cpu_ns);
 
 /* Draws when the next sample is due. cpu_ns: the thread's CPU clock at the sample's end. In the handler. */

@@ -129,7 +129,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
-    if (!pp_is_due(slot, source, context, start, &due_ns))
+    if (!pp_is_due(slot, source, context, &start, &due_ns))
         return;
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);

@@ -150,6 +150,7 @@ struct pp_learnt_attributes {
 struct pp_fine {
     _Atomic bool off;    /* it stays disarmed: the thread waits past libc, or the timer is gone */
     bool armed;          /* it may expire */
+    bool arming;         /* at the end of a wait */
     bool unwatched;      /* to watch each wait would cost too much: samples come at ticks */
     bool awaits_tick;    /* the CPU timer is set for the sample that is due next, and has not signalled */
     uint32_t waits;      /* that are under way: more than one where a handler of the program waits in a wait */

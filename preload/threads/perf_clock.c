@@ -93,13 +93,8 @@ void pp_events_begin(void)
     events.permitted = !why;
     atomic_store(&pp_capture.events_wanted, !why && all);
     events.clock = all ? "perf events" : "fine timers; perf events for threads that these miss";
-    if (!why)
-        return;
-    say_obstacle(why);
-    if (all && pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
-        pp_warn_once(PP_CAUSE_CLOCK,
-                     "PYPROF_HZ=%lu needs perf events: %s; using kernel ticks, %lu samples per CPU second at most",
-                     NS_PER_SECOND / pp_config.period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());
+    if (why)
+        say_obstacle(why);
 }
 
 const char *pp_events_clock(void)

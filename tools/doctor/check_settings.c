@@ -69,12 +69,11 @@ static void check_clock(const struct pt_process_info *subject, struct pt_finding
                 clock == PP_CLOCK_AUTO ? "fine timers; for threads that wait past libc " : "");
         return;
     }
-    if (clock == PP_CLOCK_AUTO)
-        pt_find(findings, PT_LEVEL_OK, "clock",
-                "fine timers; perf events are not permitted here: threads that wait past libc have kernel ticks");
-    else
-        pt_find(findings, PT_LEVEL_WARN, "clock",
-                "perf_event_open is not permitted here: kernel ticks are used; PYPROF_CLOCK=auto needs no permission");
+    if (clock == PP_CLOCK_AUTO) {
+        pt_find(findings, PT_LEVEL_OK, "clock", "fine timers, which need no permission");
+        return;
+    }
+    pt_find(findings, PT_LEVEL_WARN, "clock", "perf_event_open is not permitted here: fine timers are used");
     pt_remedy(findings, "sysctl kernel.perf_event_paranoid=2; in a container --cap-add PERFMON, or have its seccomp "
                         "profile permit perf_event_open");
 }

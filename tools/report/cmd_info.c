@@ -236,8 +236,9 @@ static void print_text(const struct pt_profile *profile)
                    pt_string(profile, process->host), pt_seconds(process->accounting.wall_ns), state_of(profile, i));
         if (process->unwinder)
             print_line("native stacks by %s", pt_string(profile, process->unwinder));
-        if (process->clock)
-            print_line("sampled by %s", pt_string(profile, process->clock));
+        print_line("sampled by %s; %.1f %% of the CPU time at ticks alone, in threads that wait often",
+                   process->clock ? pt_string(profile, process->clock) : "kernel ticks",
+                   pt_percent(process->accounting.uneven_ns, process->accounting.cpu_ns));
         pt_summary_contexts(profile, i, print_context, NULL);
         print_traces(profile, i);
         print_sums(profile, i);

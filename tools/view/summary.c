@@ -11,6 +11,7 @@
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
 #define UNEVEN_PERCENT     5.0
+#define UNEVEN_NS          100000000u
 #define LOST_PERCENT       1.0
 #define TRUNCATED_PERCENT  5.0
 #define OWN_PERCENT        3.0
@@ -127,16 +128,15 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
              pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "short threads, or work in step with the kernel's clock tick that no finer clock has met");
+                   : "short threads, or work that always falls between two of the kernel's clock ticks");
     }
     double uneven = pt_percent(sum->uneven_ns, sum->cpu_ns);
-    if (uneven > UNEVEN_PERCENT)
+    if (uneven > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS)
         warn(warnings,
-             "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
-             "often: "
-             "what begins with a tick and is over before the next is not seen, and shares lean; without "
-             "PYPROF_CLOCK=tick "
-             "such threads have finer timers, unless they wait past libc",
+             "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait often: "
+             "work that always falls between two ticks is not seen, and shares can be wrong. Threads have no finer clock "
+             "with PYPROF_CLOCK=tick, where they wait more often than PYPROF_MAX_OVERHEAD lets timers follow, and where "
+             "they wait by system calls of their own",
              uneven, pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
