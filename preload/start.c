@@ -102,7 +102,7 @@ static bool start_profiling(void)
     pp_capture.tick_ns = pp_sys_tick_ns();
     pp_capture.period_ns = pp_config.period_ns;
     pp_capture.overhead_ppm = pp_config.max_overhead_ppm;
-    pp_capture.fine_wanted = pp_config.clock != PP_CLOCK_TICK && pp_capture.tick_ns;
+    pp_capture.fine_wanted = pp_config.clock == PP_CLOCK_FINE && pp_capture.tick_ns;
     if (pp_filter_forbids())
         return false;
     pp_jit_code_skip_older();

@@ -54,7 +54,8 @@ struct pp_capture {
     } fine_costs;                  /* measured when the flush thread begins */
     _Atomic uint32_t fine_wanted;  /* threads have fine timers: waits are watched */
 
-    _Atomic uint32_t events_wanted; /* every thread is to get a perf event */
+    _Atomic uint32_t events_wanted;  /* every thread is to get a perf event */
+    _Atomic uint32_t events_offered; /* threads that wait often may */
     _Atomic uint32_t threads_begun; /* while they are: since the flush thread has cleared this */
 
     /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/libunwind.h). */

@@ -11,8 +11,7 @@
 #define OWN_USER_TICKS_CLOCK (-3)
 #define OWN_SIGNAL_NS        20000u /* from the end of our handler to a tick that met the kernel while it signalled */
 
-/* async-signal-safe. */
-static void ask_for_event(struct pp_slot *slot)
+void pp_ask_for_event(struct pp_slot *slot)
 {
     if (!atomic_exchange_explicit(&slot->thread.asked_for_event, true, memory_order_relaxed))
         pp_wake_flush(PP_WAKE_EVENT);
@@ -39,7 +38,7 @@ static bool event_is_due(struct pp_slot *slot, uint64_t cpu_ns, uint64_t period_
         thread->kernel_ns = (int64_t)kept_ns;
     thread->event_ns = cpu_ns;
     if (first || ++thread->event_signals % PP_EVENT_DRAW_EACH == 0)
-        ask_for_event(slot);
+        pp_ask_for_event(slot);
     /* our handlers' part of the period is not the program's */
     uint64_t own_ns = atomic_load_explicit(&thread->own_ns, memory_order_relaxed),
              cost_ns = own_ns - thread->event_own_ns;
@@ -118,7 +117,7 @@ bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontex
     if (period_ns)
         return source == PP_SIGNAL_TICK && tick_is_due(slot, pp_context_in_call(context), *cpu_ns, period_ns, due_ns);
     if (source == PP_SIGNAL_TICK && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
-        ask_for_event(slot);
+        pp_ask_for_event(slot);
     if (pp_fine_is_on(slot) && source != PP_SIGNAL_EVENT)
         return source == PP_SIGNAL_FINE ? pp_fine_expires(slot, context, cpu_ns) : pp_fine_tick(slot, *cpu_ns);
     return source == PP_SIGNAL_TICK;

@@ -34,4 +34,7 @@ enum pp_signal_source {
 bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontext_t *context, uint64_t *cpu_ns,
                uint64_t *due_ns);
 
+/* Asks the flush thread for an event for the slot's thread, or for another period of its event. async-signal-safe. */
+void pp_ask_for_event(struct pp_slot *slot);
+
 #endif

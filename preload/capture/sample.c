@@ -2,6 +2,7 @@
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "../context/context.h"
 #include "code_cache.h"
+#include "due.h"
 #include "fine_timer.h"
 #include "pairing.h"
 #include "safe_read.h"
@@ -56,6 +57,33 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->thread.voluntary_switches = (uint64_t)usage.ru_nvcsw;
     slot->thread.involuntary_switches = (uint64_t)usage.ru_nivcsw;
     slot->thread.counted_cpu_ns = sample->cpu_ns;
+}
+
+#define SHORT_ROUND     8u    /* ticks: a thread that waits after each of them may work in step with the ticks */
+#define EVENT_SWITCH_NS 2700u /* that the kernel takes longer to switch to or from a thread with an event */
+#define EVENT_SHARE     2u    /* of PYPROF_MAX_OVERHEAD, for that */
+#define PPM             1000000u
+
+/* Asks for a perf event for a thread that waits often, so that ticks may meet its work unevenly, and not so often that
+ * the event would cost too much. async-signal-safe. */
+static void consider_event(struct pp_slot *slot, const struct pp_record_sample *sample)
+{
+    uint64_t tick_ns = atomic_load_explicit(&pp_capture.tick_ns, memory_order_relaxed),
+             limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / EVENT_SHARE,
+             cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
+    if (atomic_load_explicit(&pp_capture.events_offered, memory_order_relaxed) &&
+        sample->counted_ns < (uint64_t)sample->voluntary * SHORT_ROUND * tick_ns &&
+        cost_ns * PPM < sample->counted_ns * limit_ppm)
+        pp_ask_for_event(slot);
+}
+
+/* Counts what the event has cost in switches since the last sample, which is ours. async-signal-safe. */
+static void count_event_cost(struct pp_slot *slot, struct pp_record_sample *sample)
+{
+    uint64_t cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
+    uint64_t before_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed);
+    sample->waits_ns = before_ns + (cost_ns < sample->counted_ns ? cost_ns : 0);
+    atomic_store_explicit(&slot->thread.fine.own_ns, sample->waits_ns, memory_order_relaxed);
 }
 
 /* Whether sp is on a stack other than the thread's own: a coroutine's, Go's, a signal stack. async-signal-safe. */
@@ -167,8 +195,12 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed);
-    if (head.by_ticks || (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns))
+    if (due_ns || head.by_ticks || (overdue_ns && cpu_ns - head.cpu_previous_ns > overdue_ns))
         count_switches(slot, &head);
+    if (due_ns)
+        count_event_cost(slot, &head);
+    else if (head.by_ticks)
+        consider_event(slot, &head);
     struct pp_stacks stacks = {
         .sp = pp_context_sp(context),
         .stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed),

@@ -109,10 +109,11 @@ static bool is_in_short_rounds(const struct pp_record_sample *record, uint64_t t
 
 /* Takes a sample of a thread with two clocks, each of which sees a part of its CPU time only: what a sample does not
  * represent is left to the samples of the other clock, up to a bound (capture/due.h). */
-static void share_clock(struct pp_slot *slot, const struct pp_record_sample *record, const struct pp_ticks *ticks,
-                        struct pp_charge *charge)
+static void share_clock(struct pp_account *account, struct pp_slot *slot, const struct pp_record_sample *record,
+                        const struct pp_ticks *ticks, struct pp_charge *charge)
 {
     uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
+    waiting_ns -= take_waits(account, slot, record->waits_ns, waiting_ns);
     charge->sampled_ns = waiting_ns < record->due_ns ? waiting_ns : record->due_ns;
     uint64_t left_ns = waiting_ns - charge->sampled_ns, kept_ns = PP_KEPT_TIMES * pp_account_overdue_ns(ticks);
     charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
@@ -136,7 +137,7 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
 {
     struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
     if (record->due_ns)
-        share_clock(slot, record, ticks, &charge);
+        share_clock(account, slot, record, ticks, &charge);
     else
         share_ticks(account, slot, record, ticks, &charge);
     slot->flush.accounted_ns += charge.sampled_ns + charge.unsampled_ns;

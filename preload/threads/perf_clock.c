@@ -77,29 +77,34 @@ static void say_obstacle(const char *why)
 {
     static char texts[2][160]; /* the text that is in the log is not changed */
     char *text = texts[events.clock == texts[0]];
-    const char *instead = atomic_load(&pp_capture.fine_wanted) ? "fine timers" : "kernel ticks";
-    events.clock = pp_format(text, sizeof texts[0], "%s; no perf events: %s", instead, why);
+    events.clock = pp_format(text, sizeof texts[0], "kernel ticks; no perf events: %s", why);
 }
 
 void pp_events_begin(void)
 {
-    if (pp_config.clock == PP_CLOCK_TICK)
+    if (pp_config.clock == PP_CLOCK_TICK || pp_config.clock == PP_CLOCK_FINE)
         return;
     memset(events.slots, 0, sizeof events.slots);
     atomic_store(&events.open, 0);
     events.young_end_ns = 0;
-    bool all = pp_config.clock == PP_CLOCK_PERF || !atomic_load(&pp_capture.fine_wanted);
+    bool finer = pp_config.period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
     const char *why = obstacle();
     events.permitted = !why;
     atomic_store(&pp_capture.events_wanted, !why && all);
-    events.clock = all ? "perf events" : "fine timers; perf events for threads that these miss";
-    if (why)
-        say_obstacle(why);
+    atomic_store(&pp_capture.events_offered, !why && !all);
+    events.clock = all ? "perf events" : "kernel ticks; perf events for threads that wait often";
+    if (!why)
+        return;
+    say_obstacle(why);
+    if (pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
+        pp_warn_once(PP_CAUSE_CLOCK,
+                     "PYPROF_HZ=%lu needs perf events: %s; using kernel ticks, %lu samples per CPU second at most",
+                     NS_PER_SECOND / pp_config.period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());
 }
 
 const char *pp_events_clock(void)
 {
-    return events.clock;
+    return atomic_load(&pp_capture.fine_wanted) ? "fine timers" : events.clock;
 }
 
 void pp_event_close(struct pp_slot *slot)
@@ -119,6 +124,7 @@ void pp_event_close(struct pp_slot *slot)
 void pp_events_forget(void)
 {
     atomic_store(&pp_capture.events_wanted, 0);
+    atomic_store(&pp_capture.events_offered, 0);
     for (struct pp_slot *slot = pp_slot_at(0); slot && slot->index < PP_EVENT_SLOTS; slot = pp_slot_at(slot->index + 1))
         pp_event_close(slot);
     events.permitted = false;
@@ -136,6 +142,7 @@ static void end_if_told(void)
 void pp_events_after_fork(void)
 {
     atomic_store(&pp_capture.events_wanted, 0);
+    atomic_store(&pp_capture.events_offered, 0);
     atomic_store(&events.open, 0);
     atomic_store(&events.ended_by, NULL);
 }
