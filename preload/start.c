@@ -100,9 +100,7 @@ static bool start_profiling(void)
     pp_capture.traces_only = pp_config.traces_only;
     pp_capture.traces_highest = pp_config.traces ? pp_traces_highest(pp_config.traces) : 0;
     pp_capture.tick_ns = pp_sys_tick_ns();
-    pp_capture.period_ns = pp_config.period_ns;
     pp_capture.overhead_ppm = pp_config.max_overhead_ppm;
-    pp_capture.fine_wanted = pp_config.clock == PP_CLOCK_FINE && pp_capture.tick_ns;
     if (pp_filter_forbids())
         return false;
     pp_jit_code_skip_older();

@@ -8,10 +8,8 @@ cd "$(dirname "$0")/.." || exit 1
 
 BUILD=${1:-build}
 library=$BUILD/libpyprof.so
-# The functions that the library interposes: those marked PP_EXPORT there, each with its reason, those by which threads wait,
-# and syscall in assembler.
-interposed=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/interpose/*.c
-    grep -ohP '^WAIT\(.*?, .*?, \K\w+(?=,)' preload/interpose/waits.c; echo syscall)
+# The functions that the library interposes: those marked PP_EXPORT there, each with its reason, and syscall in assembler.
+interposed=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/interpose/*.c; echo syscall)
 # Those that a program may call.
 offered_to_programs=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/control.c)
 floor=2.17

@@ -31,20 +31,6 @@ void *pp_real_symbol(void *library, const char *name)
     return dlsym ? dlsym(library, name) : NULL;
 }
 
-void *pp_real_next(void *_Atomic *found, const char *name)
-{
-    void *next = atomic_load_explicit(found, memory_order_relaxed);
-    if (next)
-        return next;
-    char names[32] = ""; /* with an empty name after it */
-    size_t length = strlen(name);
-    memcpy(names, name, length < sizeof names - 1 ? length : 0);
-    if (!pp_elf_find_next(names, &next))
-        next = pp_real_symbol(RTLD_NEXT, name);
-    atomic_store_explicit(found, next, memory_order_relaxed);
-    return next;
-}
-
 const struct pp_real *pp_real(void)
 {
 #define NAME(name) #name "\0"

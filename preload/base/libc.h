@@ -47,10 +47,6 @@ struct pp_real {
  * signal handler or in the child of vfork, where dlsym's lock may be held. */
 const struct pp_real *pp_real(void);
 
-/* Returns the next definition of this function alone, as pp_real does; looks it up at the first call with `found`. For
- * functions that every process calls and none needs all of. */
-void *pp_real_next(void *_Atomic *found, const char *name);
-
 /* Ends a function of ours as the missing one would end: with -1 and ENOSYS. */
 #define PP_REQUIRE(name)                                                                                               \
     do {                                                                                                               \

@@ -45,18 +45,13 @@ struct pp_capture {
     _Atomic int signal;
     _Atomic uint32_t application_reacts; /* the program believes that our signal's action is not SIG_DFL */
 
-    /* For fine timers: the CPU time between two samples of a thread, the kernel's tick, PYPROF_MAX_OVERHEAD. */
-    _Atomic uint64_t period_ns, tick_ns;
-    _Atomic uint32_t overhead_ppm;
-    struct {
-        _Atomic uint64_t round_ns; /* of a round that is watched: a clock is read; */
-        _Atomic uint64_t arm_ns;   /* of arming the timer and disarming it again */
-    } fine_costs;                  /* measured when the flush thread begins */
-    _Atomic uint32_t fine_wanted;  /* threads have fine timers: waits are watched */
+    /* The kernel's tick, 0 if it is not known; PYPROF_MAX_OVERHEAD. Constant since the start. */
+    uint64_t tick_ns;
+    uint32_t overhead_ppm;
 
     _Atomic uint32_t events_wanted;  /* every thread is to get a perf event */
     _Atomic uint32_t events_offered; /* threads that wait often may */
-    _Atomic uint32_t threads_begun; /* while they are: since the flush thread has cleared this */
+    _Atomic uint32_t threads_begun;  /* while they are: since the flush thread has cleared this */
 
     /* libunwind, if it walks native stacks; unwind rows do if this is NULL or during pauses (libunwind/libunwind.h). */
     const struct pp_libunwind *_Atomic libunwind;
@@ -175,8 +170,6 @@ enum pp_wake {
     PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
     PP_WAKE_TRACES = 512,   /* traces_pause is to end */
 };
-
-#define PP_TIMER_SLOW_NS 1000000000u /* the period of timers in a traces_pause */
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours
  * are smaller. */

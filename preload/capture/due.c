@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "due.h"
 #include "capture.h"
-#include "fine_timer.h"
 
 #define CORRECT_SHARE 16 /* this part of what is missing is made up for by each sample */
 /* The thread of a tick that comes later than so many times pp_capture.overdue_ns works in step with the ticks. */
@@ -107,18 +106,14 @@ static bool tick_is_due(struct pp_slot *slot, bool in_call, uint64_t cpu_ns, uin
     return true;
 }
 
-bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontext_t *context, uint64_t *cpu_ns,
-               uint64_t *due_ns)
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
 {
     uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
     *due_ns = 0;
-    if (period_ns && source == PP_SIGNAL_EVENT)
-        return event_is_due(slot, *cpu_ns, period_ns, due_ns);
     if (period_ns)
-        return source == PP_SIGNAL_TICK && tick_is_due(slot, pp_context_in_call(context), *cpu_ns, period_ns, due_ns);
-    if (source == PP_SIGNAL_TICK && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
+        return event ? event_is_due(slot, cpu_ns, period_ns, due_ns)
+                     : tick_is_due(slot, pp_context_in_call(context), cpu_ns, period_ns, due_ns);
+    if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
         pp_ask_for_event(slot);
-    if (pp_fine_is_on(slot) && source != PP_SIGNAL_EVENT)
-        return source == PP_SIGNAL_FINE ? pp_fine_expires(slot, context, cpu_ns) : pp_fine_tick(slot, *cpu_ns);
-    return source == PP_SIGNAL_TICK;
+    return !event;
 }

@@ -22,17 +22,9 @@
  * the thread's own code becomes a sample when the thread had none for as long: the event's signals are lost. */
 #define PP_KEPT_TIMES 4u
 
-enum pp_signal_source {
-    PP_SIGNAL_TICK,  /* the thread's CPU timer, which the kernel checks at ticks */
-    PP_SIGNAL_FINE,  /* its fine timer (fine_timer.h) */
-    PP_SIGNAL_EVENT, /* its perf event */
-};
-
-/* Returns whether the signal becomes a sample. cpu_ns: the thread's CPU clock; becomes what it was when the program was
- * interrupted. Sets *due_ns to what it represents, 0:
- * all since the sample before. async-signal-safe; bounded. */
-bool pp_is_due(struct pp_slot *slot, enum pp_signal_source source, const ucontext_t *context, uint64_t *cpu_ns,
-               uint64_t *due_ns);
+/* Returns whether the signal becomes a sample. event: of the perf event, not of the timer; cpu_ns: the thread's CPU
+ * clock. Sets *due_ns to what it represents, 0: all since the sample before. async-signal-safe; bounded. */
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns);
 
 /* Asks the flush thread for an event for the slot's thread, or for another period of its event. async-signal-safe. */
 void pp_ask_for_event(struct pp_slot *slot);

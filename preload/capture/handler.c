@@ -5,7 +5,6 @@
  * (a raw-clone thread shares its creator's). tests/capture_symbols.sh checks them by the objects' symbols and code. */
 #include "capture.h"
 #include "due.h"
-#include "fine_timer.h"
 #include "safe_read.h"
 #include "slot_memory.h"
 #include <linux/futex.h>
@@ -114,22 +113,20 @@ static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
 void pp_handle_signal(int signal, siginfo_t *info, void *context)
 {
     uint64_t mark = info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr >> 32 : 0;
-    bool event = signal == SIGURG && info->si_code == POLL_IN,
-         timer = mark == PP_SIGVAL_MAGIC || mark == PP_SIGVAL_FINE;
+    bool event = signal == SIGURG && info->si_code == POLL_IN;
     if (mark == PP_SIGVAL_FOLLOW)
         follow_signal(context);
-    else if (!timer && !event)
+    else if (mark != PP_SIGVAL_MAGIC && !event)
         act_by_default(signal);
-    if (!timer && !event)
+    if (mark != PP_SIGVAL_MAGIC && !event)
         return;
-    enum pp_signal_source source = event ? PP_SIGNAL_EVENT : mark == PP_SIGVAL_FINE ? PP_SIGNAL_FINE : PP_SIGNAL_TICK;
     pp_allow_unaligned();
     /* without a system call: a seccomp filter may forbid it */
     struct pp_slot *slot = pp_is_enabled() ? slot_of_signal(info, event) : NULL;
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
-    if (!pp_is_due(slot, source, context, &start, &due_ns))
+    if (!pp_is_due(slot, event, context, start, &due_ns))
         return;
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
@@ -143,8 +140,6 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     uint64_t end = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     count_cost(slot, end - start);
     atomic_store_explicit(&slot->thread.cpu_end_ns, end, memory_order_relaxed);
-    if (pp_fine_is_on(slot))
-        pp_fine_sampled(slot, end);
     if (pp_ring_used(&slot->ring) > slot->ring.size / 2)
         pp_wake_flush(PP_WAKE_DRAIN);
     if (is_costly(slot))

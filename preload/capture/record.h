@@ -104,7 +104,7 @@ struct pp_record_sample {
     uint64_t cpu_previous_ns, cpu_ns;
     /* Sums of the thread up to the end of its previous handler. */
     uint64_t own_ns, lost_ns;
-    uint64_t waits_ns; /* what its waits have cost for its fine timer, up to now: a part of the thread's clock */
+    uint64_t switches_ns; /* what switches have cost for its perf event, up to now: a part of the thread's clock */
     uint64_t
         due_ns; /* what the sample represents, by its own clock (threads/perf_clock.h); 0: there is no other clock */
     uint32_t lost_samples;

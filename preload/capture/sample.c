@@ -3,7 +3,6 @@
 #include "../context/context.h"
 #include "code_cache.h"
 #include "due.h"
-#include "fine_timer.h"
 #include "pairing.h"
 #include "safe_read.h"
 #include "unfinished.h"
@@ -68,11 +67,10 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
  * the event would cost too much. async-signal-safe. */
 static void consider_event(struct pp_slot *slot, const struct pp_record_sample *sample)
 {
-    uint64_t tick_ns = atomic_load_explicit(&pp_capture.tick_ns, memory_order_relaxed),
-             limit_ppm = atomic_load_explicit(&pp_capture.overhead_ppm, memory_order_relaxed) / EVENT_SHARE,
+    uint64_t limit_ppm = pp_capture.overhead_ppm / EVENT_SHARE,
              cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
     if (atomic_load_explicit(&pp_capture.events_offered, memory_order_relaxed) &&
-        sample->counted_ns < (uint64_t)sample->voluntary * SHORT_ROUND * tick_ns &&
+        sample->counted_ns < (uint64_t)sample->voluntary * SHORT_ROUND * pp_capture.tick_ns &&
         cost_ns * PPM < sample->counted_ns * limit_ppm)
         pp_ask_for_event(slot);
 }
@@ -81,9 +79,8 @@ static void consider_event(struct pp_slot *slot, const struct pp_record_sample *
 static void count_event_cost(struct pp_slot *slot, struct pp_record_sample *sample)
 {
     uint64_t cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
-    uint64_t before_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed);
-    sample->waits_ns = before_ns + (cost_ns < sample->counted_ns ? cost_ns : 0);
-    atomic_store_explicit(&slot->thread.fine.own_ns, sample->waits_ns, memory_order_relaxed);
+    slot->thread.event_switches_ns += cost_ns < sample->counted_ns ? cost_ns : 0;
+    sample->switches_ns = slot->thread.event_switches_ns;
 }
 
 /* Whether sp is on a stack other than the thread's own: a coroutine's, Go's, a signal stack. async-signal-safe. */
@@ -187,8 +184,8 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
         .cpu_ns = cpu_ns,
         .due_ns = due_ns,
-        .by_ticks = !due_ns && !pp_fine_is_in_use(slot),
-        .waits_ns = atomic_load_explicit(&slot->thread.fine.own_ns, memory_order_relaxed),
+        .by_ticks = !due_ns && !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed),
+        .switches_ns = slot->thread.event_switches_ns,
         .task_frame = PP_NO_FRAME,
         .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),

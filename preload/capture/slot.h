@@ -146,29 +146,6 @@ struct pp_learnt_attributes {
         fastapi_context; /* keys */
 };
 
-/* Of a thread's fine timer (fine_timer.h): the thread's own, but for `off` and own_ns, which others read. */
-struct pp_fine {
-    _Atomic bool off;    /* it stays disarmed: the thread waits past libc, or the timer is gone */
-    bool armed;          /* it may expire */
-    bool arming;         /* at the end of a wait */
-    bool unwatched;      /* to watch each wait would cost too much: samples come at ticks */
-    bool awaits_tick;    /* the CPU timer is set for the sample that is due next, and has not signalled */
-    uint32_t waits;      /* that are under way: more than one where a handler of the program waits in a wait */
-    int64_t rest_ns;     /* CPU time until a sample is due, */
-    uint64_t at_ns;      /* at this reading of the thread's CPU clock: the beginning of the round, or a signal in it */
-    uint64_t armed_ns;   /* that the timer was armed with; */
-    uint64_t expires_ns; /* the thread's CPU clock then, if others leave it its CPU */
-    uint64_t longest_ns; /* CPU time of the longest of the last rounds */
-    uint32_t stalls;     /* expiries in a row that have found it where it was */
-    uint32_t rounds;     /* since their cost was checked */
-    uint64_t random;     /* 0: it has never been in use */
-    _Atomic uint64_t own_ns; /* what its waits have cost the thread */
-    struct {
-        uint64_t cpu_ns, own_ns; /* the thread's CPU clock and own_ns then */
-        int64_t cost_sum_ns, used_sum_ns;
-    } checked;
-};
-
 /* What a slot keeps of its thread alone: zeroed for the next thread. */
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
@@ -189,8 +166,6 @@ struct pp_slot_thread {
      * more than that before the first; and the thread's CPU clock when it began. */
     _Atomic uint64_t event_period_ns, event_due_ns, event_begun_ns;
     _Atomic bool asked_for_event; /* the thread is to get an event, or its event another period */
-
-    struct pp_fine fine;
 
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
@@ -220,6 +195,7 @@ struct pp_slot_thread {
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* When they were counted last; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
+    uint64_t event_switches_ns;           /* what its event has cost the thread in switches so far */
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
     /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
@@ -259,7 +235,7 @@ struct pp_slot_flush {
     bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
     enum pp_ended ended;
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
-    uint64_t seen_own_ns, seen_lost_ns, seen_waits_ns;
+    uint64_t seen_own_ns, seen_lost_ns, seen_switches_ns;
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
@@ -286,7 +262,6 @@ struct pp_slot {
     _Atomic uint32_t state; /* enum pp_slot_state: changed as the life above says */
     _Atomic int tid;        /* written while the slot is CLAIMED */
     _Atomic int timer;      /* the kernel's id, or enum pp_timer_life: changed as threads/timers.h says */
-    _Atomic int fine_timer; /* of its other timer; PP_TIMER_NONE: it has none */
     _Atomic uint32_t in_handler;
 
     struct pp_slot_thread thread;
@@ -340,13 +315,11 @@ static inline uint32_t pp_slot_code_numbers(const struct pp_slot *slot)
 
 /* In the sigval of our timers: the application may have timers on the same signal. */
 #define PP_SIGVAL_MAGIC 0x70797072u
-/* In the sigval of fine timers (fine_timer.h). */
-#define PP_SIGVAL_FINE 0x70797074u
 /* In the sigval of a signal that asks a thread to follow our signal, which has changed (threads/signal.c). */
 #define PP_SIGVAL_FOLLOW 0x70797073u
-static inline uint64_t pp_slot_sigval(uint32_t magic, uint32_t index)
+static inline uint64_t pp_slot_sigval(uint32_t index)
 {
-    return (uint64_t)magic << 32 | index;
+    return (uint64_t)PP_SIGVAL_MAGIC << 32 | index;
 }
 
 #endif

@@ -135,7 +135,7 @@ static bool parse_unwinder(const char *text, uint64_t *libunwind)
 
 static bool parse_clock(const char *text, uint64_t *clock)
 {
-    static const char *const names[] = {[PP_CLOCK_TICK] = "tick", [PP_CLOCK_PERF] = "perf", [PP_CLOCK_AUTO] = "auto", [PP_CLOCK_FINE] = "fine"};
+    static const char *const names[] = {[PP_CLOCK_TICK] = "tick", [PP_CLOCK_PERF] = "perf", [PP_CLOCK_AUTO] = "auto"};
     *clock = 0;
     while (*clock < sizeof names / sizeof *names && strcmp(text, names[*clock]) != 0)
         ++*clock;
@@ -175,7 +175,7 @@ static const struct {
                            "is not SIGURG, SIGPROF, SIGVTALRM, SIGSTKFLT or the number of a real-time signal (34 to "
                            "64): using SIGURG"},
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
-    [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_AUTO, "is not auto, tick, perf or fine: using auto"},
+    [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_AUTO, "is not auto, tick or perf: using auto"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
     [PP_SETTING_TRACES] =
         {parse_traces, 0, "is not a number above 0 and up to 1, or that and \",only\" (0.01,only): no traces are kept"},

@@ -34,8 +34,8 @@ enum pp_setting {
 enum pp_clock {
     PP_CLOCK_TICK, /* POSIX timers, which the kernel checks at its ticks */
     PP_CLOCK_PERF, /* perf events for each thread, and the ticks for its system calls */
-    PP_CLOCK_AUTO, /* ticks; perf events for threads that wait often and can afford them, and for rates above the ticks' */
-    PP_CLOCK_FINE, /* fine timers (capture/fine_timer.h) */
+    PP_CLOCK_AUTO, /* ticks; perf events for threads that wait often and can afford them, and for rates above the ticks'
+                    */
 };
 
 extern const char *const pp_setting_names[PP_SETTING_COUNT];

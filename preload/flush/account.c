@@ -49,12 +49,12 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-/* Takes what the thread's waits have cost since the last record out of what it has used: it is ours. */
-static uint64_t take_waits(struct pp_account *account, struct pp_slot *slot, uint64_t waits_ns, uint64_t used_ns)
+/* Takes what switches have cost for the thread's event since the last record out of what it has used: it is ours. */
+static uint64_t take_switches(struct pp_account *account, struct pp_slot *slot, uint64_t switches_ns, uint64_t used_ns)
 {
-    uint64_t cost_ns = waits_ns - slot->flush.seen_waits_ns;
+    uint64_t cost_ns = switches_ns - slot->flush.seen_switches_ns;
     cost_ns = cost_ns < used_ns ? cost_ns : used_ns; /* the rest is taken with the next */
-    slot->flush.seen_waits_ns += cost_ns;
+    slot->flush.seen_switches_ns += cost_ns;
     slot->flush.accounted_ns += cost_ns;
     account->own_ns += (int64_t)cost_ns;
     return cost_ns;
@@ -113,7 +113,7 @@ static void share_clock(struct pp_account *account, struct pp_slot *slot, const 
                         const struct pp_ticks *ticks, struct pp_charge *charge)
 {
     uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
-    waiting_ns -= take_waits(account, slot, record->waits_ns, waiting_ns);
+    waiting_ns -= take_switches(account, slot, record->switches_ns, waiting_ns);
     charge->sampled_ns = waiting_ns < record->due_ns ? waiting_ns : record->due_ns;
     uint64_t left_ns = waiting_ns - charge->sampled_ns, kept_ns = PP_KEPT_TIMES * pp_account_overdue_ns(ticks);
     charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
@@ -124,7 +124,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
 {
     uint64_t used_ns = record->cpu_ns - record->cpu_previous_ns;
     bool whole = is_in_time(slot, record, used_ns, ticks);
-    used_ns -= take_waits(account, slot, record->waits_ns, used_ns);
+    used_ns -= take_switches(account, slot, record->switches_ns, used_ns);
     uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
     charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
     if (is_in_short_rounds(record, ticks->tick_ns))
@@ -151,8 +151,6 @@ static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *sl
 {
     struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->thread.own_ns),
                                         atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
-    if (clock_ns > slot->flush.accounted_ns)
-        take_waits(account, slot, atomic_load(&slot->thread.fine.own_ns), clock_ns - slot->flush.accounted_ns);
     if (clock_ns > slot->flush.accounted_ns)
         charge.unsampled_ns = clock_ns - slot->flush.accounted_ns;
     slot->flush.accounted_ns += charge.unsampled_ns;

@@ -3,7 +3,6 @@
 #include "../base/config.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../capture/fine_timer.h"
 #include "../modules/jit_code.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
@@ -82,14 +81,13 @@ static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
 static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t tail_ns)
 {
     uint32_t stacks = slot->flush.leaf_count < PP_LAST_STACKS ? slot->flush.leaf_count : PP_LAST_STACKS;
-    bool fine = pp_fine_has_begun(slot) && !atomic_load(&slot->thread.fine.off);
     struct pp_ended_thread ended = {
         .kind = (uintptr_t)slot->thread.start_routine,
         .cpu_ns = atomic_load(&slot->thread.final_cpu_ns),
         .tail_ns = tail_ns,
         .thread = thread,
-        .pushed_off = slot->thread.pushed_off && !fine,
-        .certain_ns = fine ? pp_timers_period_ns() : ticks.tick_ns,
+        .pushed_off = slot->thread.pushed_off,
+        .certain_ns = ticks.tick_ns,
         .samples = stacks,
         .leaves = slot->flush.leaves,
     };

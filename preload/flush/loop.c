@@ -13,7 +13,6 @@
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
-#include "../threads/timers.h"
 #include "context_facts.h"
 #include "interval.h"
 #include "rate.h"
@@ -135,7 +134,6 @@ void *pp_flush_loop(void *argument)
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     if (may_have_own_descriptors())
         pp_fd_table_begin();
-    pp_timers_measure();
     pp_events_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = next_save(now);

@@ -26,8 +26,7 @@ static struct {
 static void note_ticks(void)
 {
     uint64_t tick_ns = pp_sys_tick_ns();
-    if (pp_config.period_ns >= tick_ns || atomic_load(&pp_capture.events_wanted) ||
-        atomic_load(&pp_capture.fine_wanted))
+    if (pp_config.period_ns >= tick_ns || atomic_load(&pp_capture.events_wanted))
         return;
     char line[LINE_BYTES];
     pp_write_note(0, pp_format(line, sizeof line,

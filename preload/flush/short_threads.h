@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Credits the CPU time of short threads, which mostly end before their timer has fired, to stacks.
  *
- * A thread that uses T is sampled with probability p(T): in proportion to T until it is certain. A fine timer's first
- * sample is due at a random moment of a period and a half; a CPU timer's comes at the first kernel tick that the thread
- * meets. So a thread that was sampled represents 1/p(T) threads of its kind. What threads used after their last sample
- * (all of it, if they had none) is credited to stacks that were sampled in threads of the same start routine and about
- * the same T, each stack up to twice its fair part T/p(T), its own weight included, so that a rare stack cannot draw
- * much more than it represents. For ticks that p holds for threads that meet them at an unknown phase. Where others
- * want the CPUs, a thread gets its CPU at a tick, from which it has a whole tick to end unseen: of 2,000 threads of 1
- * ms a seventh was seen of those that are on an idle machine, and three quarters of their CPU found no stack. So
- * threads without a fine timer that were pushed off their CPU, for which p cannot be known, share what was seen of
- * their like, each stack up to PUSHED_PARTS fair parts. Credited time keeps its own thread, is marked
- * PP_STATE_ESTIMATED and summed apart. What finds no stack is [unsampled]. Threads that used more than
- * SHORT_MAX_PERIODS are left out: they have samples.
+ * A thread that uses T is sampled with probability p(T), at the first kernel tick that it meets: a thread that was
+ * sampled represents 1/p(T) threads of its kind. What threads used after their last sample (all of it, if they had
+ * none) is credited to stacks that were sampled in threads of the same start routine and about the same T, each stack
+ * up to twice its fair part T/p(T), its own weight included, so that a rare stack cannot draw much more than it
+ * represents. That p holds for threads that meet the ticks at an unknown phase. Where others want the CPUs, a thread
+ * gets its CPU at a tick, from which it has a whole tick to end unseen: of 2,000 threads of 1 ms a seventh was seen of
+ * those that are on an idle machine, and three quarters of their CPU found no stack. So threads that were pushed off
+ * their CPU, for which p cannot be known, share what was seen of their like, each stack up to PUSHED_PARTS fair parts.
+ * Credited time keeps its own thread, is marked PP_STATE_ESTIMATED and summed apart. What finds no stack is
+ * [unsampled]. Threads that used more than SHORT_MAX_PERIODS are left out: they have samples.
  *
  * Flush thread only. */
 #ifndef PP_FLUSH_SHORT_THREADS_H

@@ -12,7 +12,6 @@
 #include "../flush/lifecycle.h"
 #include "../threads/registry.h"
 #include "../threads/thread_slot.h"
-#include "waits.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
@@ -65,7 +64,7 @@ static bool installs_filter(long number, long a, long b, long c)
     return number == SYS_seccomp && ((a == SECCOMP_SET_MODE_STRICT && !b && !c) || (a == SECCOMP_SET_MODE_FILTER && c));
 }
 
-/* Whether a call in pp_watched_calls takes rights. In a program of several threads the others keep theirs, and so
+/* Whether a call in pp_confining_calls takes rights. In a program of several threads the others keep theirs, and so
  * does ours. */
 static bool confines(long number, long a)
 {
@@ -79,7 +78,7 @@ static bool confines(long number, long a)
            !pp_other_threads(false);
 }
 
-/* Prepares for a call in pp_watched_calls. Returns whether the flush thread was stopped for it. */
+/* Prepares for a call in pp_confining_calls. Returns whether the flush thread was stopped for it. */
 static bool prepare(long number, long a, long b, long c)
 {
     if (installs_filter(number, a, b, c))
@@ -145,49 +144,24 @@ PP_EXPORT int setns(int fd, int type)
 
 #define BIT(number) ((uint64_t)1 << (number) % 64)
 
-/* System calls by which a thread waits and that a signal ends: a bit for each number. */
-#define WAITS_0 (BIT(SYS_poll) | BIT(SYS_select) | BIT(SYS_pause) | BIT(SYS_nanosleep))
-#define WAITS_1 (BIT(SYS_semop) | BIT(SYS_msgsnd) | BIT(SYS_msgrcv))
-#define WAITS_2 (BIT(SYS_rt_sigtimedwait) | BIT(SYS_rt_sigsuspend))
-#define WAITS_3                                                                                                        \
-    (BIT(SYS_futex) | BIT(SYS_io_getevents) | BIT(SYS_semtimedop) | BIT(SYS_clock_nanosleep) | BIT(SYS_epoll_wait))
-#define WAITS_4        (BIT(SYS_pselect6) | BIT(SYS_ppoll) | BIT(SYS_epoll_pwait))
-#define IO_PGETEVENTS  333
-#define IO_URING_ENTER 426
-#define EPOLL_PWAIT2   441
-#define FUTEX_WAITV    449
-#define WAITS_5        BIT(IO_PGETEVENTS)
-#define WAITS_6        (BIT(IO_URING_ENTER) | BIT(EPOLL_PWAIT2))
-#define WAITS_7        BIT(FUTEX_WAITV)
-static const uint64_t waits[8] = {WAITS_0, WAITS_1, WAITS_2, WAITS_3, WAITS_4, WAITS_5, WAITS_6, WAITS_7};
-
-/* The system calls that do not go straight to libc's syscall: waits, and those that go through prepare(). */
-extern const uint64_t pp_watched_calls[8];
-const uint64_t pp_watched_calls[8] = {
-    [0] = WAITS_0,
-    [1] = WAITS_1 | BIT(SYS_setuid) | BIT(SYS_setgid) | BIT(SYS_setreuid) | BIT(SYS_setregid) | BIT(SYS_setgroups) |
+/* The system calls that go through prepare(): a bit for each number. */
+extern const uint64_t pp_confining_calls[8];
+const uint64_t pp_confining_calls[8] = {
+    [1] = BIT(SYS_setuid) | BIT(SYS_setgid) | BIT(SYS_setreuid) | BIT(SYS_setregid) | BIT(SYS_setgroups) |
           BIT(SYS_setresuid) | BIT(SYS_setresgid) | BIT(SYS_capset),
-    [2] = WAITS_2 | BIT(SYS_prctl),
-    [3] = WAITS_3 | BIT(SYS_keyctl),
-    [4] = WAITS_4 | BIT(SYS_unshare) | BIT(SYS_setns) | BIT(SYS_seccomp),
-    [5] = WAITS_5,
-    [6] = WAITS_6 | BIT(LANDLOCK_RESTRICT_SELF),
-    [7] = WAITS_7,
+    [2] = BIT(SYS_prctl),
+    [3] = BIT(SYS_keyctl),
+    [4] = BIT(SYS_unshare) | BIT(SYS_setns) | BIT(SYS_seccomp),
+    [6] = BIT(LANDLOCK_RESTRICT_SELF),
 };
 
-long pp_watched_call(long number, long a, long b, long c, long d, long e, long f);
-long pp_watched_call(long number, long a, long b, long c, long d, long e, long f)
+long pp_confining_call(long number, long a, long b, long c, long d, long e, long f);
+long pp_confining_call(long number, long a, long b, long c, long d, long e, long f)
 {
-    if (waits[number / 64] & BIT(number)) {
-        struct pp_slot *slot = pp_wait_begins();
-        long result = pp_real_syscall(number, a, b, c, d, e, f);
-        pp_wait_ends(slot);
-        return result;
-    }
     bool stopped = prepare(number, a, b, c);
     long result = pp_real_syscall(number, a, b, c, d, e, f);
     resume(stopped);
     return result;
 }
 
-PP_SYSCALL_STUB("pp_watched_calls", "pp_watched_call", "pp_real_syscall")
+PP_SYSCALL_STUB("pp_confining_calls", "pp_confining_call", "pp_real_syscall")

@@ -8,7 +8,6 @@
 #include "../threads/registry.h"
 #include "../threads/signal.h"
 #include "../threads/thread_slot.h"
-#include "waits.h"
 #include <errno.h>
 #include <sys/signalfd.h>
 
@@ -111,10 +110,7 @@ PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
 {
     PP_REQUIRE(sigtimedwait);
     pp_signal_give_away(set);
-    struct pp_slot *slot = pp_wait_begins();
-    int result = pp_real()->sigtimedwait(set, info, timeout);
-    pp_wait_ends(slot);
-    return result;
+    return pp_real()->sigtimedwait(set, info, timeout);
 }
 
 PP_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)

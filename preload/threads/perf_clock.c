@@ -82,7 +82,7 @@ static void say_obstacle(const char *why)
 
 void pp_events_begin(void)
 {
-    if (pp_config.clock == PP_CLOCK_TICK || pp_config.clock == PP_CLOCK_FINE)
+    if (pp_config.clock == PP_CLOCK_TICK)
         return;
     memset(events.slots, 0, sizeof events.slots);
     atomic_store(&events.open, 0);
@@ -104,7 +104,7 @@ void pp_events_begin(void)
 
 const char *pp_events_clock(void)
 {
-    return atomic_load(&pp_capture.fine_wanted) ? "fine timers" : events.clock;
+    return events.clock;
 }
 
 void pp_event_close(struct pp_slot *slot)

@@ -5,7 +5,6 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
-#include "../capture/fine_timer.h"
 #include "../capture/slot_memory.h"
 #include "perf_clock.h"
 #include "scan.h"
@@ -54,7 +53,6 @@ static void clear_thread(struct pp_slot *slot)
 {
     atomic_store(&slot->tid, 0);
     atomic_store(&slot->timer, PP_TIMER_NONE);
-    atomic_store(&slot->fine_timer, PP_TIMER_NONE);
     atomic_store(&slot->in_handler, 0);
     slot->thread = (struct pp_slot_thread){.start_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME)};
     slot->flush = (struct pp_slot_flush){0};
@@ -144,7 +142,6 @@ void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_
     if (stack_low)
         pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
     pp_thread_arm(slot, slot->thread.start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
-    pp_fine_begin(slot);
     pp_event_thread_begins();
 }
 

@@ -5,7 +5,6 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
-#include "../capture/fine_timer.h"
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -13,8 +12,6 @@
 #define PERMILLE      1000u /* of the period */
 #define OFF_LEAST     50u
 #define EACH_TICK_NS  1000u
-#define TRIALS        8
-#define TRIAL_NS      2000000
 
 static struct {
     _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
@@ -35,13 +32,6 @@ uint64_t pp_timers_interval_ns(void)
 void pp_timers_set_period_ns(uint64_t period_ns)
 {
     atomic_store(&timers.period_ns, period_ns);
-    atomic_store(&pp_capture.period_ns, pp_timers_period_ns());
-}
-
-uint64_t pp_timer_longest_ns(uint64_t period_ns)
-{
-    return atomic_load(&pp_capture.fine_wanted) ? period_ns + period_ns / 2
-                                                : period_ns + period_ns * PP_TIMER_OFF_MOST / PERMILLE;
 }
 
 static uint64_t time_left(int id)
@@ -98,111 +88,57 @@ static bool take_place(void)
     return false;
 }
 
-/* Creates a timer that sends our signal to the slot's thread, with this magic number. Returns its id or -errno. */
-static int create(const struct pp_slot *slot, int clock, uint32_t magic)
-{
-    int tid = atomic_load(&slot->tid), id = 0;
-    struct sigevent event = {0};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = atomic_load(&pp_capture.signal);
-    event.sigev_value.sival_ptr = (void *)pp_slot_sigval(magic, slot->index);
-    event._sigev_un._tid = tid;
-    if (!take_place())
-        return -EAGAIN;
-    int error = (int)pp_syscall4(SYS_timer_create, clock, (long)&event, (long)&id, 0);
-    if (error)
-        atomic_fetch_sub(&timers.count, 1);
-    return error ? error : id;
-}
-
-/* Takes a timer's id out of the slot's word and deletes it. */
-static void take_out(_Atomic int *timer, enum pp_timer_life life)
-{
-    int was = atomic_load(timer);
-    while (was >= PP_TIMER_NONE && !atomic_compare_exchange_weak(timer, &was, life))
-        ;
-    if (was >= 0)
-        delete_timer(was);
-}
-
-/* Without a fine timer the thread has its ticks. */
-static void add_fine_timer(struct pp_slot *slot)
-{
-    int none = PP_TIMER_NONE;
-    if (!atomic_load(&pp_capture.fine_wanted) || slot->thread.scanned)
-        return; /* the waits of a thread that libc does not know are not seen */
-    int id = create(slot, CLOCK_MONOTONIC, PP_SIGVAL_FINE);
-    if (id >= 0 && !atomic_compare_exchange_strong(&slot->fine_timer, &none, id))
-        delete_timer(id);
-}
-
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
     if (atomic_load(&slot->timer) < PP_TIMER_NONE)
         return 0;
-    int none = PP_TIMER_NONE, signal = atomic_load(&pp_capture.signal);
-    int id = create(slot, pp_thread_cpu_clock(atomic_load(&slot->tid)), PP_SIGVAL_MAGIC);
-    if (id < 0)
-        return -id;
-    int error = set_time(slot, id, first);
-    if (!error)
-        add_fine_timer(slot); /* first: from then on it is deleted with the other */
+    if (!take_place())
+        return EAGAIN;
+    int tid = atomic_load(&slot->tid), id = PP_TIMER_NONE, none = PP_TIMER_NONE;
+    struct sigevent event = {0};
+    event.sigev_notify = SIGEV_THREAD_ID;
+    event.sigev_signo = atomic_load(&pp_capture.signal);
+    event.sigev_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
+    event._sigev_un._tid = tid;
+    int error = (int)-pp_syscall4(SYS_timer_create, pp_thread_cpu_clock(tid), (long)&event, (long)&id, 0);
+    if (error) {
+        atomic_fetch_sub(&timers.count, 1);
+        return error;
+    }
+    error = set_time(slot, id, first);
     if (error || !atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
-    else if (signal != atomic_load(&pp_capture.signal) || atomic_load(&pp_process.silent))
+    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || atomic_load(&pp_process.silent))
         pp_timer_disarm(slot, PP_TIMER_NONE);
     return error;
 }
 
 void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life)
 {
-    take_out(&slot->timer, life);
-    take_out(&slot->fine_timer, life);
+    int was = atomic_load(&slot->timer);
+    while (was >= PP_TIMER_NONE && !atomic_compare_exchange_weak(&slot->timer, &was, life))
+        ;
+    if (was >= 0)
+        delete_timer(was);
 }
 
 void pp_timers_after_fork(void)
 {
-    pp_timers_set_period_ns(0);
+    atomic_store(&timers.period_ns, 0);
     atomic_store(&timers.count, 0);
 }
 
 void pp_timer_follow(struct pp_slot *slot, bool sampled)
 {
     int id = atomic_load(&slot->timer);
-    uint64_t interval_ns = interval_of(slot), before_ns = slot->timer_period_ns;
-    if (id >= 0 && pp_fine_is_on(slot)) {
-        /* its handler draws each interval; the next is far off where the period has become shorter */
-        slot->timer_period_ns = interval_ns;
-        if (interval_ns < before_ns)
-            set_time(slot, id, PP_FIRST_TICK);
-    } else if (id >= 0 && (before_ns != interval_ns || (sampled && interval_ns != EACH_TICK_NS))) {
-        set_time(slot, id, before_ns != interval_ns ? PP_FIRST_RANDOM : PP_FIRST_AS_DUE);
-    }
-}
-
-void pp_timers_measure(void)
-{
-    static const struct itimerspec soon = {.it_value = {0, TRIAL_NS}}, never = {0};
-    uint64_t round_ns = UINT64_MAX, arm_ns = UINT64_MAX;
-    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = atomic_load(&pp_capture.signal)};
-    int id;
-    event._sigev_un._tid = pp_sys_gettid();
-    if (!atomic_load(&pp_capture.fine_wanted) ||
-        pp_syscall4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&id, 0) != 0)
-        return;
-    for (int i = 0; i < TRIALS; i++) { /* the first meet nothing in the CPU's caches */
-        uint64_t start_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        pp_sys_gettid();
-        uint64_t begun_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        pp_syscall4(SYS_timer_settime, id, 0, (long)&soon, 0);
-        pp_syscall4(SYS_timer_settime, id, 0, (long)&never, 0);
-        uint64_t end_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        round_ns = begun_ns - start_ns < round_ns ? begun_ns - start_ns : round_ns;
-        arm_ns = end_ns - begun_ns < arm_ns ? end_ns - begun_ns : arm_ns;
-    }
-    pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
-    atomic_store(&pp_capture.fine_costs.round_ns, round_ns);
-    atomic_store(&pp_capture.fine_costs.arm_ns, arm_ns);
+    uint64_t interval_ns = interval_of(slot);
+    bool changed = slot->timer_period_ns != interval_ns;
+    /* a short thread's first sample comes at its first tick, whatever the rate: it is estimated by that
+     * (short_threads.h) */
+    bool waits_for_first = slot->thread.start_routine && !atomic_load(&slot->thread.cpu_end_ns);
+    enum pp_first_expiry first = !changed ? PP_FIRST_AS_DUE : waits_for_first ? PP_FIRST_TICK : PP_FIRST_RANDOM;
+    if (id >= 0 && (changed || (sampled && interval_ns != EACH_TICK_NS)))
+        set_time(slot, id, first);
 }
 
 int pp_timer_renew(struct pp_slot *slot)

@@ -30,14 +30,15 @@ enum pp_first_expiry {
     PP_FIRST_AS_DUE,
 };
 
+#define PP_TIMER_SLOW_NS  1000000000u
 #define PP_TIMER_OFF_MOST 100u /* by which an interval differs from the period, in permille of it */
 
 /* Creates the slot's timer on its tid's CPU clock. The interval is 5 to 10 % longer or shorter than the period, so that
  * work that repeats after one period, or a few, is met at another point each time: 100 samples go round it five times.
  * Work that repeats after just the interval is met at one point until the flush thread draws another (a sample weighs
  * what the thread has used, so the sums do not care). A thread with a perf event has a signal at each tick
- * (capture/due.h); where fine timers are wanted it gets that timer, too (capture/fine_timer.h). Returns 0 or an errno:
- * EAGAIN also when half of RLIMIT_SIGPENDING is taken. 0 without a timer where the thread is to have none. */
+ * (capture/due.h). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING
+ * is taken. 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason
@@ -56,7 +57,10 @@ uint64_t pp_timers_interval_ns(void);
 void pp_timers_set_period_ns(uint64_t period_ns);
 
 /* Returns the longest interval that a timer of this period has. */
-uint64_t pp_timer_longest_ns(uint64_t period_ns);
+static inline uint64_t pp_timer_longest_ns(uint64_t period_ns)
+{
+    return period_ns + period_ns * PP_TIMER_OFF_MOST / 1000;
+}
 
 /* Returns an interval by a random number: 5 to 10 % longer or shorter than the current one. */
 uint64_t pp_timer_draw_ns(uint64_t random);
@@ -64,9 +68,6 @@ uint64_t pp_timer_draw_ns(uint64_t random);
 /* Updates the slot's timer to the current interval; sampled: draws another of the same length, too. Flush thread only.
  */
 void pp_timer_follow(struct pp_slot *slot, bool sampled);
-
-/* Measures what watching a thread's waits will cost (pp_capture.fine_costs). The calling thread blocks our signal. */
-void pp_timers_measure(void);
 
 /* Replaces a timer that does not fire, that could not be made, or that sends another signal. Returns 0 or an errno. */
 int pp_timer_renew(struct pp_slot *slot);

@@ -121,3 +121,16 @@ while time.process_time() < end: sum(range(1000))'
     [ "$(grep -cE '^ +[0-9.]+ s +[0-9.]+ s' info.txt)" -ge 3 ] || fail "not a line for each second: $(cat info.txt)"
     "$PYPROF" report | grep -q " of $(nproc) cores busy" || fail "report says nothing of the cores: $("$PYPROF" report | head -n 3)"
 }
+
+@test "the rate changes while many short threads wait: what they do then has its share" {
+    for overhead in 100 0.3; do
+        rm -rf pyprof.out
+        PYPROF_MAX_OVERHEAD=$overhead profiled "$PYTHON" "$WORKLOADS/short_lives.py" 1000 >truth.txt
+        collapsed --native=none >stacks.txt
+        truth=$(awk '$1 == "works" { print $2 }' truth.txt)
+        info >info.json
+        reader accounting info.json
+        # estimated from the samples of others: 15 % more than chance of 3 s
+        cpu_near "$(reader inclusive stacks.txt works)" "$truth" 20 "work of 3 ms in each of 1,000 threads"
+    done
+}

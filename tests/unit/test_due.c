@@ -48,7 +48,7 @@ static uint64_t signal_at(uint64_t at_ns, bool event, const ucontext_t *context)
 {
     uint64_t due_ns = 0;
     cpu_ns = at_ns;
-    if (!pp_is_due(slot, event ? PP_SIGNAL_EVENT : PP_SIGNAL_TICK, context, &at_ns, &due_ns))
+    if (!pp_is_due(slot, event, context, at_ns, &due_ns))
         return 0;
     atomic_store(&slot->thread.cpu_end_ns, at_ns);
     samples++;
@@ -77,9 +77,9 @@ static void without_an_event_every_tick_is_a_sample(void **state)
 {
     (void)state;
     uint64_t due_ns = 1;
-    assert_true(pp_is_due(slot, PP_SIGNAL_TICK, &in_own_code, &(uint64_t){4 * MS}, &due_ns));
+    assert_true(pp_is_due(slot, false, &in_own_code, 4 * MS, &due_ns));
     assert_int_equal(due_ns, 0);
-    assert_false(pp_is_due(slot, PP_SIGNAL_EVENT, &in_own_code, &(uint64_t){5 * MS}, &due_ns));
+    assert_false(pp_is_due(slot, true, &in_own_code, 5 * MS, &due_ns));
     assert_int_equal(atomic_load(&pp_capture.wake), 0);
 }
 

@@ -5,7 +5,8 @@ import threading
 import time
 
 TICK = 6  # CLOCK_MONOTONIC_COARSE: it advances at ticks
-PART = time.clock_getres(TICK) / 16
+PERIOD = time.clock_getres(TICK)
+PART = PERIOD / 16
 totals = {"parse": 0, "work": 0, "render": 0}
 lock = threading.Lock()
 
@@ -33,9 +34,7 @@ def render():
 def rounds(seconds):
     used = dict.fromkeys(totals, 0)
     while sum(used.values()) < seconds * 1e9:
-        before = time.clock_gettime(TICK)
-        while time.clock_gettime(TICK) == before:
-            time.sleep(PART)
+        time.sleep(max(0, time.clock_gettime(TICK) + PERIOD - time.monotonic()))
         for function in (parse, work, render):
             used[function.__name__] += function()
     with lock:

@@ -58,22 +58,22 @@ static enum pp_clock clock_of(const struct pt_process_info *subject)
 
 static void check_clock(const struct pt_process_info *subject, struct pt_findings *findings)
 {
-    enum pp_clock clock = clock_of(subject);
-    if (clock == PP_CLOCK_TICK) {
-        pt_find(findings, PT_LEVEL_OK, "clock",
-                "kernel ticks: of threads that wait often, work in step with these is seen unevenly");
+    uint64_t hz;
+    pp_setting_read(PP_SETTING_HZ, value_of(subject, PP_SETTING_HZ), &hz);
+    if (clock_of(subject) == PP_CLOCK_TICK) {
+        pt_find(findings, PT_LEVEL_WARN, "clock",
+                "kernel ticks, as PYPROF_CLOCK=tick says: work that always falls between two of them is not seen");
+        pt_remedy(findings, "unset PYPROF_CLOCK");
         return;
     }
     if (events_permitted()) {
-        pt_find(findings, PT_LEVEL_OK, "clock", "%sperf events are permitted here",
-                clock == PP_CLOCK_AUTO ? "fine timers; for threads that wait past libc " : "");
+        pt_find(findings, PT_LEVEL_OK, "clock", "perf events are permitted here");
         return;
     }
-    if (clock == PP_CLOCK_AUTO) {
-        pt_find(findings, PT_LEVEL_OK, "clock", "fine timers, which need no permission");
-        return;
-    }
-    pt_find(findings, PT_LEVEL_WARN, "clock", "perf_event_open is not permitted here: fine timers are used");
+    pt_find(findings, PT_LEVEL_WARN, "clock",
+            "perf_event_open is not permitted here: kernel ticks are used, which do not see work that always falls "
+            "between two of them%s",
+            hz > PP_HIGHEST_TICK_HZ ? ", and fewer samples come than PYPROF_HZ asks for" : "");
     pt_remedy(findings, "sysctl kernel.perf_event_paranoid=2; in a container --cap-add PERFMON, or have its seccomp "
                         "profile permit perf_event_open");
 }
@@ -92,7 +92,7 @@ static void check_ticks(const struct pt_process_info *subject, struct pt_finding
     pt_find(findings, PT_LEVEL_WARN, TOPIC,
             "PYPROF_HZ=%lu is more than this kernel's %lu ticks per second: not more samples than that come",
             (unsigned long)hz, ticks);
-    pt_remedy(findings, "PYPROF_CLOCK=auto gives more; PYPROF_HZ=%lu gives the same", ticks);
+    pt_remedy(findings, "without PYPROF_CLOCK=tick perf events may give more; PYPROF_HZ=%lu gives the same", ticks);
 }
 
 static void check_name(const char *name, size_t length, struct pt_findings *findings)

@@ -71,12 +71,6 @@ static inline bool pp_context_in_call(const ucontext_t *context)
     return rcx == pc || rcx == pc + 2;
 }
 
-/* What a system call that has just returned has returned: -errno on failure. */
-static inline long pp_context_result(const ucontext_t *context)
-{
-    return (long)context->uc_mcontext.gregs[REG_RAX];
-}
-
 /* The processor in the names of libunwind's functions. */
 #define PP_LIBUNWIND_NAME "x86_64"
 
