@@ -64,15 +64,14 @@ def measure(directory):
     os.mkdir(logs)
     subprocess.run([os.path.join(BUILD, "bench", "make_logs"), logs, "1", "1"], check=True)
     # One sample a second: what is counted is not the samples, of which valgrind makes many.
-    # Signals of the CPU timer are samples, each of them, with ticks alone.
-    profiled = {"LD_PRELOAD": LIBRARY, "PYPROF_OUT": os.path.join(directory, "out"), "PYPROF_HZ": "1", "PYPROF_CLOCK": "tick"}
+    profiled = {"LD_PRELOAD": LIBRARY, "PYPROF_OUT": os.path.join(directory, "out"), "PYPROF_HZ": "1"}
     pause = os.path.join(BUILD, "bench", "paused.so")
     paused = dict(profiled, LD_PRELOAD=f"{LIBRARY} {pause}", PYPROF_MAX_OVERHEAD="100")
 
     def run(*arguments, **variables):
         return Run([PYTHON, *arguments], directory, **variables)
 
-    started = run("-c", "pass", **dict(paused, PYPROF_CLOCK="auto"))
+    started = run("-c", "pass", **paused)
     # What Python itself does depends on where memory lies, by 50,000. A slow machine meets a tick, a fast one does not.
     program, ticks = os.path.realpath(PYTHON), started.within("pp_handle_signal", called=False)
     yield "start, main thread", started.outside(program) - run("-c", "pass", LD_PRELOAD=pause).outside(program) - ticks
@@ -87,7 +86,7 @@ def measure(directory):
         yield name, sum(contexts.within(f"pp_contexts_read{part}") for part in ("", "_frames")) // 420
         handler = run(os.path.join(HERE, "contexts.py"), without, "400", **left_out).within("pp_handle_signal")
         yield "sample that is not selected" + kind.replace("with", "").replace("fresh", ", fresh"), handler // 420
-    forked = run("-c", "import os\npid = os.fork()\nos.waitpid(pid, 0) if pid else os._exit(0)", **dict(profiled, PYPROF_CLOCK="auto"))
+    forked = run("-c", "import os\npid = os.fork()\nos.waitpid(pid, 0) if pid else os._exit(0)", **profiled)
     yield "fork, in the child", forked.within("after_fork_in_child", own=False)
     yield "report of 1 MB", sum(Run([PYPROF, "report", logs], directory).threads())
     yield "flame of 1 MB", sum(Run([PYPROF, "flame", "-o", os.path.join(directory, "page.html"), logs], directory).threads())

@@ -255,7 +255,7 @@ uint64_t bench_clock(void)
 void bench_queue(uint32_t slot, unsigned count)
 {
     siginfo_t info = {.si_signo = SIGURG, .si_code = SI_TIMER};
-    info.si_value.sival_ptr = (void *)pp_slot_sigval(PP_SIGVAL_MAGIC, slot);
+    info.si_value.sival_ptr = (void *)pp_slot_sigval(slot);
     for (unsigned i = 1; i <= count; i++) {
         syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGURG, &info);
         if (i % 200 == 0)

@@ -166,7 +166,7 @@ def handler_in_a_run():
                 seconds = 0.1 if warm else TICKS_SECONDS
                 command = [sys.executable, __file__, build, "work", str(c), str(python), leaf, str(seconds), str(warm)]
                 preload = os.path.join(build, "libpyprof.so")
-                subprocess.check_call(command, env=dict(os.environ, LD_PRELOAD=preload, PYPROF_OUT=directory, PYPROF_CLOCK="tick"))
+                subprocess.check_call(command, env=dict(os.environ, LD_PRELOAD=preload, PYPROF_OUT=directory))
                 info = json.loads(subprocess.check_output([os.path.join(build, "pyprof"), "info", "--json", directory]))
             process = info["processes"][0]
             ns = process["handler_ns"]

@@ -11,8 +11,6 @@ jobs=${JOBS:-$(nproc)}
 long=
 [ "${1:-}" = --long ] && long=1
 
-export PYPROF_CLOCK=tick # each step is a signal that becomes a sample
-
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
 

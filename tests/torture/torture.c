@@ -374,7 +374,7 @@ static void examine_either(const struct pp_record_sample *head, uintptr_t pc)
 static void take_sample(ucontext_t *context, uintptr_t pc)
 {
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_TIMER};
-    info.si_value.sival_ptr = (void *)pp_slot_sigval(PP_SIGVAL_MAGIC, slot->index);
+    info.si_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
     pp_handle_signal(SIGPROF, &info, context);
     const struct pp_record *record;
     while ((record = pp_ring_peek(&slot->ring))) {
