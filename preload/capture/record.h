@@ -124,6 +124,13 @@ struct pp_record_sample {
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
 
+/* Whether the thread waits so often that its work may be in step with the kernel's ticks, which then meet it unevenly:
+ * where switches were counted. async-signal-safe. */
+static inline bool pp_waits_often(const struct pp_record_sample *sample, uint64_t tick_ns)
+{
+    return sample->counted_ns < sample->voluntary * 8 * tick_ns;
+}
+
 /* A sample whose native walk needs unwind rows that did not exist yet: the flush thread finishes it. */
 struct pp_record_unfinished {
     struct pp_record_sample sample; /* its counts are those of the arrays below */

@@ -58,27 +58,29 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
     slot->thread.counted_cpu_ns = sample->cpu_ns;
 }
 
-#define SHORT_ROUND     8u    /* ticks: a thread that waits after each of them may work in step with the ticks */
-#define EVENT_SWITCH_NS 2700u /* that the kernel takes longer to switch to or from a thread with an event */
-#define EVENT_SHARE     2u    /* of PYPROF_MAX_OVERHEAD, for that */
-#define PPM             1000000u
+#define EVENT_WAIT_NS 2700u /* that the kernel takes longer to switch from a thread with an event, and to it again */
+#define EVENT_SHARE   2u    /* of PYPROF_MAX_OVERHEAD, for that */
+#define PPM           1000000u
+
+static uint64_t event_cost_ns(const struct pp_record_sample *sample)
+{
+    return (uint64_t)(sample->voluntary + sample->involuntary) * EVENT_WAIT_NS;
+}
 
 /* Asks for a perf event for a thread that waits often, so that ticks may meet its work unevenly, and not so often that
  * the event would cost too much. async-signal-safe. */
 static void consider_event(struct pp_slot *slot, const struct pp_record_sample *sample)
 {
-    uint64_t limit_ppm = pp_capture.overhead_ppm / EVENT_SHARE,
-             cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
+    uint64_t limit_ppm = pp_capture.overhead_ppm / EVENT_SHARE;
     if (atomic_load_explicit(&pp_capture.events_offered, memory_order_relaxed) &&
-        sample->counted_ns < (uint64_t)sample->voluntary * SHORT_ROUND * pp_capture.tick_ns &&
-        cost_ns * PPM < sample->counted_ns * limit_ppm)
+        pp_waits_often(sample, pp_capture.tick_ns) && event_cost_ns(sample) * PPM < sample->counted_ns * limit_ppm)
         pp_ask_for_event(slot);
 }
 
 /* Counts what the event has cost in switches since the last sample, which is ours. async-signal-safe. */
 static void count_event_cost(struct pp_slot *slot, struct pp_record_sample *sample)
 {
-    uint64_t cost_ns = (uint64_t)(sample->voluntary + sample->involuntary) * 2 * EVENT_SWITCH_NS;
+    uint64_t cost_ns = event_cost_ns(sample);
     slot->thread.event_switches_ns += cost_ns < sample->counted_ns ? cost_ns : 0;
     sample->switches_ns = slot->thread.event_switches_ns;
 }

@@ -29,7 +29,6 @@
 #define LATE_SAMPLES         8u   /* over so many of them, */
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
-#define SHORT_ROUND          8u   /* ticks: a thread that waits after each of them may work in step with the ticks */
 
 /* Takes what is new of own cost and losses since the last record, which carries sums. */
 static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t own_ns, uint64_t lost_ns,
@@ -101,12 +100,6 @@ static bool is_in_time(struct pp_slot *slot, const struct pp_record_sample *reco
     return late_ns <= tick_ns * LATE_TICKS;
 }
 
-/* Whether the thread waits so often that its work may be in step with the ticks, which then meet it unevenly. */
-static bool is_in_short_rounds(const struct pp_record_sample *record, uint64_t tick_ns)
-{
-    return record->by_ticks && record->counted_ns < (uint64_t)record->voluntary * SHORT_ROUND * tick_ns;
-}
-
 /* Takes a sample of a thread with two clocks, each of which sees a part of its CPU time only: what a sample does not
  * represent is left to the samples of the other clock, up to a bound (capture/due.h). */
 static void share_clock(struct pp_account *account, struct pp_slot *slot, const struct pp_record_sample *record,
@@ -127,7 +120,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
     used_ns -= take_switches(account, slot, record->switches_ns, used_ns);
     uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
     charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
-    if (is_in_short_rounds(record, ticks->tick_ns))
+    if (record->by_ticks && pp_waits_often(record, ticks->tick_ns))
         account->uneven_ns += charge->sampled_ns;
     charge->unsampled_ns = used_ns - charge->sampled_ns;
 }

@@ -158,6 +158,39 @@ static void a_sample_of_two_clocks_leaves_the_other_clock_its_part(void **state)
     assert_int_equal(account.sampled_ns, 50 * MS);
 }
 
+static void what_switches_cost_for_an_event_is_our_own(void **state)
+{
+    (void)state;
+    struct pp_record_sample record = {.cpu_ns = 10 * MS, .due_ns = 10 * MS, .switches_ns = MS};
+    assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 9 * MS);
+    assert_int_equal(account.own_ns, MS);
+    assert_int_equal(slot->flush.accounted_ns, 10 * MS);
+    /* more than the thread has used is left to the next sample */
+    record = (struct pp_record_sample){.cpu_previous_ns = 10 * MS, .cpu_ns = 11 * MS, .switches_ns = 4 * MS};
+    assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 0);
+    assert_int_equal(account.own_ns, 2 * MS);
+    assert_int_equal(account.sampled_ns + (uint64_t)account.own_ns, 11 * MS);
+}
+
+static void what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart(void **state)
+{
+    (void)state;
+    struct pp_record_sample record = {.cpu_ns = 10 * MS, .by_ticks = true, .voluntary = 5, .counted_ns = 10 * MS};
+    pp_account_sample(&account, slot, &record, &ticks);
+    assert_int_equal(account.uneven_ns, 10 * MS);
+    record.by_ticks = false; /* it has an event by now */
+    record.cpu_previous_ns = 10 * MS;
+    record.cpu_ns = 20 * MS;
+    pp_account_sample(&account, slot, &record, &ticks);
+    record.by_ticks = true; /* it has not waited */
+    record.voluntary = 0;
+    record.cpu_previous_ns = 20 * MS;
+    record.cpu_ns = 30 * MS;
+    pp_account_sample(&account, slot, &record, &ticks);
+    assert_int_equal(account.uneven_ns, 10 * MS);
+    assert_int_equal(account.sampled_ns, 30 * MS);
+}
+
 /* As if our own threads had burned own_ns; what they have, when the clocks were read, into it. */
 static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
 {
@@ -336,6 +369,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_sample_weighs_what_was_burned),
         TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part),
+        TEST(what_switches_cost_for_an_event_is_our_own),
+        TEST(what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart),
         TEST(a_backlog_does_not_fall_on_the_next_sample),
         TEST(what_is_late_all_the_time_is_in_step),
         TEST(what_went_to_sleep_was_not_pushed_off),
