@@ -87,11 +87,10 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
         .tail_ns = tail_ns,
         .thread = thread,
         .pushed_off = slot->thread.pushed_off,
-        .certain_ns = ticks.tick_ns,
         .samples = stacks,
         .leaves = slot->flush.leaves,
     };
-    if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns())) {
+    if (ended.kind && pp_short_threads_end(&ended, pp_timers_period_ns(), ticks.tick_ns)) {
         pp_interval.account.unsampled_ns -= tail_ns;
         return true;
     }

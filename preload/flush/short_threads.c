@@ -76,17 +76,18 @@ static void add_claim(struct group *group, struct pp_leaf leaf, uint64_t part_ns
                                       before.more_ns + (int64_t)((FAIR_PARTS - 1) * part_ns), PUSHED_PARTS * part_ns};
 }
 
-bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns)
+bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns)
 {
-    /* also where samples are finer than the ticks: the first may come at a tick */
-    uint64_t between_ns = period_ns > ended->certain_ns ? period_ns : ended->certain_ns;
+    /* also where events are finer than the ticks: the first sample comes at a tick */
+    uint64_t between_ns = period_ns > tick_ns ? period_ns : tick_ns;
     if (ended->cpu_ns == 0 || ended->cpu_ns > SHORT_MAX_PERIODS * between_ns)
         return false;
     unsigned group = group_of(ended->kind, ended->cpu_ns);
     if (group == GROUPS || waiting_count == WAITING_MAX)
         return false;
-    /* T / p(T) */
-    uint64_t represents_ns = ended->cpu_ns > ended->certain_ns ? ended->cpu_ns : ended->certain_ns;
+    /* T / p(T): a thread is sampled at the first tick of its life, and ticks come at an unknown phase: p = T / tick_ns
+     * until it is certain */
+    uint64_t represents_ns = ended->cpu_ns > tick_ns ? ended->cpu_ns : tick_ns;
     uint64_t part = ended->samples ? represents_ns / ended->samples : 0;
     for (uint32_t i = 0; i < ended->samples; i++)
         add_claim(&groups[group], ended->leaves[i], part);

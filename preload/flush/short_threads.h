@@ -21,13 +21,12 @@
 #include <stdint.h>
 
 struct pp_ended_thread {
-    uintptr_t kind;      /* its start routine */
-    uint64_t cpu_ns;     /* T */
-    uint64_t tail_ns;    /* used after its last sample */
-    uint32_t thread;     /* in the log */
-    bool pushed_off;     /* its CPU was taken away while it worked */
-    uint64_t certain_ns; /* CPU time from which on a thread like it has a sample */
-    uint32_t samples;    /* of leaves[] */
+    uintptr_t kind;   /* its start routine */
+    uint64_t cpu_ns;  /* T */
+    uint64_t tail_ns; /* used after its last sample */
+    uint32_t thread;  /* in the log */
+    bool pushed_off;  /* its CPU was taken away while it worked */
+    uint32_t samples; /* of leaves[] */
     const struct pp_leaf *leaves;
 };
 
@@ -35,7 +34,7 @@ struct pp_ended_thread {
 typedef void pp_short_credit(uint32_t thread, struct pp_leaf leaf, uint64_t cpu_ns);
 
 /* Takes an ended thread in. False if it is none of ours: its tail is [unsampled]. */
-bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns);
+bool pp_short_threads_end(const struct pp_ended_thread *ended, uint64_t period_ns, uint64_t tick_ns);
 /* Credits what can be credited now; forgetting: what is left afterwards goes to `unsampled` (nodes and threads of the
  * segment are about to be forgotten, or the process ends). */
 void pp_short_threads_settle(pp_short_credit *credit, void (*unsampled)(uint32_t thread, uint64_t cpu_ns),

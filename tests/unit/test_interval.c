@@ -149,10 +149,10 @@ static void a_full_segment_gives_way_to_one_that_stands_alone(void **state)
 static void nothing_waits_across_segments(void **state)
 {
     (void)state;
-    struct pp_ended_thread ended = {.kind = 1, .cpu_ns = 2 * MS, .tail_ns = 2 * MS, .thread = 1, .certain_ns = 4 * MS};
+    struct pp_ended_thread ended = {.kind = 1, .cpu_ns = 2 * MS, .tail_ns = 2 * MS, .thread = 1};
     put_sample();
     pp_interval_flush(0, false);
-    assert_true(pp_short_threads_end(&ended, pp_config.period_ns));
+    assert_true(pp_short_threads_end(&ended, pp_config.period_ns, 4 * MS));
     uint64_t before = pp_interval.account.unsampled_ns;
     while (segment.open) {
         put_samples(50);

@@ -40,16 +40,16 @@ static int reset(void **state)
 static bool ends(uintptr_t kind, uint64_t cpu, uint64_t tail, uint32_t thread, uint32_t node)
 {
     const struct pp_leaf leaf = {node, 0, 0};
-    struct pp_ended_thread ended = {kind, cpu, tail, thread, false, TICK, node != 0, &leaf};
-    return pp_short_threads_end(&ended, PERIOD);
+    struct pp_ended_thread ended = {kind, cpu, tail, thread, false, node != 0, &leaf};
+    return pp_short_threads_end(&ended, PERIOD, TICK);
 }
 
 /* A thread of 1 ms that others pushed off its CPU; node 0: it was not seen. */
 static void pushed_off_ends(uint32_t node)
 {
     const struct pp_leaf leaf = {node, 0, 0};
-    struct pp_ended_thread ended = {1, MS, MS, node, true, TICK, node != 0, &leaf};
-    assert_true(pp_short_threads_end(&ended, PERIOD));
+    struct pp_ended_thread ended = {1, MS, MS, node, true, node != 0, &leaf};
+    assert_true(pp_short_threads_end(&ended, PERIOD, TICK));
 }
 
 static void tails_go_to_their_like(void **state)
@@ -152,16 +152,16 @@ static void a_period_below_the_ticks_makes_no_thread_long(void **state)
 {
     (void)state;
     const struct pp_leaf leaf = {7, 0, 0};
-    struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, TICK, 1, &leaf},
-                           unseen = {1, 6 * MS, 6 * MS, 2, false, TICK, 0, NULL};
-    assert_true(pp_short_threads_end(&seen, MS / 2));
-    assert_true(pp_short_threads_end(&unseen, MS / 2));
+    struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &leaf},
+                           unseen = {1, 6 * MS, 6 * MS, 2, false, 0, NULL};
+    assert_true(pp_short_threads_end(&seen, MS / 2, TICK));
+    assert_true(pp_short_threads_end(&unseen, MS / 2, TICK));
     pp_short_threads_settle(credit, unsampled, true);
     assert_int_equal(by_node[7] + unsampled_ns, 8 * MS);
 }
 
-/* Threads of 6 ms that do one thing in their first third and another in the rest, sampled at a random moment of each
- * period and a half as fine timers do. Without the weights the second had 87 % for 67. */
+/* Threads of 6 ms that do one thing in their first third and another in the rest, sampled at a random moment of a
+ * period, after which a sample is certain. Without the weights the second had 87 % for 67. */
 static void what_comes_late_in_a_life_has_its_share_only(void **state)
 {
     (void)state;
@@ -171,8 +171,8 @@ static void what_comes_late_in_a_life_has_its_share_only(void **state)
         bool met = at < all;
         uint32_t node = at < 2 * MS ? 1 : 2;
         const struct pp_leaf leaf = {node, 0, at};
-        struct pp_ended_thread ended = {1, all, met ? all - at : all, 1, false, PERIOD, met, &leaf};
-        assert_true(pp_short_threads_end(&ended, PERIOD));
+        struct pp_ended_thread ended = {1, all, met ? all - at : all, 1, false, met, &leaf};
+        assert_true(pp_short_threads_end(&ended, PERIOD, PERIOD));
         if (met)
             by_node[node] += at;
         if (i % 100 == 99)

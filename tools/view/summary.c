@@ -134,8 +134,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
     if (uneven > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS)
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
-             "often: "
-             "work that always falls between two ticks is not seen, and shares can be wrong. Perf events see it: where "
+             "often: work that always falls between two ticks is not seen, and shares can be wrong. Perf events see "
+             "it: where "
              "they are not permitted ('pyprof doctor' says how), with PYPROF_CLOCK=tick, and in threads that wait too "
              "often for PYPROF_MAX_OVERHEAD there are none",
              uneven, pt_seconds(sum->uneven_ns));
