@@ -127,6 +127,44 @@ END
     grep -qE '^ +[0-9.]+ s +[0-9.]+ % +5  return json.dumps' report.txt || fail "$(cat report.txt)"
 }
 
+@test "report: the lines are those of the function that has the hottest line, whatever its callees" {
+    mkdir -p lib/site-packages/alpha
+    cat >lib/site-packages/alpha/__init__.py <<'END'
+import time
+def first(end):
+    while time.process_time() < end: pass
+def second(end):
+    while time.process_time() < end: pass
+END
+    cat >app.py <<'END'
+import sys, time
+sys.path.insert(0, "lib/site-packages")
+import alpha
+
+def spread(start):
+    alpha.first(start + 0.35) or alpha.second(start + 0.7)
+
+def many(start):
+    while time.process_time() < start + 0.15: pass
+    while time.process_time() < start + 0.3: pass
+    while time.process_time() < start + 0.45: pass
+    while time.process_time() < start + 0.6: pass
+
+spread(time.process_time())
+many(time.process_time())
+END
+    touch -d '1 hour ago' app.py
+    profiled "$PYTHON" app.py
+    "$PYPROF" report >report.txt
+    grep -A 2 '^Lines of spread (app.py), with all that they call outside' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ % +6  alpha' ||
+        fail "$(cat report.txt)"
+    "$PYPROF" report --json >report.json
+    "$PYTHON" -c '
+import json
+hottest = json.load(open("report.json"))["hottest"]
+assert hottest["function"] == "spread" and hottest["lines"][0]["line"] == 6, hottest'
+}
+
 # A package installed somewhere, and the program that calls it.
 write_packages() {
     mkdir -p lib/site-packages/alpha lib/site-packages/beta

@@ -156,18 +156,49 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              pt_seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), pt_seconds(sum->cpu_ns));
 }
 
-static void warn_of_reasons(const struct warnings *warnings, const struct pt_accounting *sum)
+/* Returns whether the outer end of a stack that was too deep is missing: all that is kept of it is below the mark. */
+static bool lacks_outer_end(const struct pt_profile *profile)
 {
-    uint64_t cut = 0;
+    bool *lacks = pt_alloc(profile->nodes.count, sizeof *lacks), found = false;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        const struct pt_frame *frame = &profile->frames.items[node->frame];
+        const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
+        lacks[i] = node->parent ? lacks[node->parent] : strstr(text, pt_reason_text(PP_REASON_PYTHON_TOO_DEEP)) != NULL;
+    }
+    for (uint32_t i = 0; i < profile->samples.count && !found; i++)
+        found = lacks[profile->samples.items[i].node];
+    free(lacks);
+    return found;
+}
+
+/* A stack may be cut on both sides, and both its Python and its native frames may be too many. */
+static void warn_of_stacks(const struct warnings *warnings, const struct pt_profile *profile,
+                           const struct pt_accounting *sum)
+{
+    uint64_t cut = 0, deep = sum->reasons[PP_REASON_PYTHON_TOO_DEEP];
     for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
-        cut += sum->reasons[i];
-    if (cut > sum->samples) /* a stack may be cut on both sides */
+        cut += i == PP_REASON_PYTHON_TOO_DEEP || i == PP_REASON_NATIVE_TOO_DEEP ? 0 : sum->reasons[i];
+    if (sum->reasons[PP_REASON_NATIVE_TOO_DEEP] > deep)
+        deep = sum->reasons[PP_REASON_NATIVE_TOO_DEEP];
+    if (cut > sum->samples)
         cut = sum->samples;
     if (pt_percent(cut, sum->samples) > TRUNCATED_PERCENT)
         warn(warnings,
              "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
              "): totals of outer functions are too low by up to that much",
              pt_percent(cut, sum->samples), cut, sum->samples);
+    if (pt_percent(deep, sum->samples) > TRUNCATED_PERCENT)
+        warn(warnings, "%.1f %% of the stacks (%" PRIu64 " of %" PRIu64 ") are too deep to be kept whole: %s",
+             pt_percent(deep, sum->samples), deep, sum->samples,
+             lacks_outer_end(profile)
+                 ? "some lack their outer end, so totals of outer functions are too low by up to that much"
+                 : "both ends are kept, so totals of the outermost functions are exact; those of functions in the "
+                   "middle are too low");
+}
+
+static void warn_of_reasons(const struct warnings *warnings, const struct pt_accounting *sum)
+{
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
                                      PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
                                      PP_REASON_SMALL_STACK};
@@ -299,6 +330,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
              sum.samples, pt_plural(sum.samples, "s"));
     }
     warn_of_shares(&warnings, &sum, checked);
+    warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
