@@ -298,6 +298,9 @@ static bool print_remainder(const struct table *table, const struct value *value
 /* Says what it is that has no endpoint, where that is much. */
 static void print_outside(const struct table *table, const struct values *values, uint32_t shown)
 {
+    bool routed = table->report->profile->selected; /* a selection says nothing of the others */
+    for (uint32_t i = 0; i < values->count; i++)
+        routed |= values->items[i].value && strcmp(text_of(table, &values->items[i]), PT_UNKNOWN_ROUTE) != 0;
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
         if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
@@ -306,10 +309,14 @@ static void print_outside(const struct table *table, const struct values *values
             pt_print_paragraph(
                 0, 2, PT_NO_GROUP ": no request is known, as in imports, the event loop and the server's own code");
         else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
-            pt_print_paragraph(0, 2,
-                               PT_UNKNOWN_ROUTE
-                               ": requests before their route is found, as in middleware, or after it is gone, as the "
-                               "bodies that Flask streams; and those that have none");
+            pt_print_paragraph(
+                0, 2, "%s",
+                !routed ? PT_UNKNOWN_ROUTE ": all requests, as the routes of this framework are not read: app = "
+                                           "libpyprof.wsgi(app) or libpyprof.asgi(app) names them by their paths "
+                                           "(help(libpyprof), in the wheel), a label 'endpoint' as you like"
+                        : PT_UNKNOWN_ROUTE
+                    ": requests before their route is found, as in middleware, or after it is gone, as the "
+                    "bodies that Flask streams; and those that have none");
     }
 }
 

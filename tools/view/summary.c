@@ -117,6 +117,11 @@ static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *wa
     free(text);
 }
 
+static bool costs_much(const struct pt_accounting *sum, uint32_t processes)
+{
+    return pt_percent(sum->own_ns, sum->cpu_ns) > OWN_PERCENT && sum->own_ns > START_NS * processes;
+}
+
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
@@ -125,10 +130,12 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
-        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
-             pt_seconds(sum->unsampled_ns),
+        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is [unsampled]: %s",
+             unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "short threads, or work that always falls between two of the kernel's clock ticks");
+                   : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
+                     "ticks, where only perf events see it: 'pyprof doctor' says whether they are permitted, "
+                     "PYPROF_CLOCK=perf uses them for all threads");
     }
     double uneven = pt_percent(sum->uneven_ns, sum->cpu_ns);
     if (uneven > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS)
@@ -145,7 +152,7 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              " samples) was seen but could not be kept; it is counted as [lost]",
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
-    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes)
+    if (costs_much(sum, processes))
         warn(warnings, "profiling itself took %.1f %% of the CPU time (%.2f s): %s", own, pt_seconds(sum->own_ns),
              sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "fewer samples per second (PYPROF_HZ) cost less"
                                                                 : "most of it to read the symbols of libraries and to "
@@ -324,11 +331,10 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     if (without_python)
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
-    if (!without_sums && sum.samples < FEW_SAMPLES) {
-        warn(&warnings,
-             "only %" PRIu64 " sample%s: small shares mean little; run it for longer, or with pyprof run --hz 500",
-             sum.samples, pt_plural(sum.samples, "s"));
-    }
+    if (!without_sums && sum.samples < FEW_SAMPLES)
+        warn(&warnings, "only %" PRIu64 " sample%s: small shares mean little; run it for longer%s", sum.samples,
+             pt_plural(sum.samples, "s"),
+             costs_much(&sum, checked) ? "" : ", or with more of them: pyprof run --hz 250");
     warn_of_shares(&warnings, &sum, checked);
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
