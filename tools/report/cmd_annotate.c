@@ -46,7 +46,7 @@ static void print_state(enum pt_source_state state, const char *path)
     else if (state == PT_SOURCE_NEWER)
         printf("  the source was changed after the profile began: lines without their text\n");
     else if (state == PT_SOURCE_OTHER && !pt_source_is_python(path))
-        printf("  a template: these are lines of the Python code that its engine made of it, not of this file\n");
+        printf("  a template: lines of the Python code that its engine made of it\n");
     else if (state == PT_SOURCE_OTHER)
         printf("  the source is not what ran (functions are elsewhere in it): lines without their text\n");
 }
