@@ -23,6 +23,7 @@
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 #define IMPORTS_NS     ((uint64_t)1000000000u)     /* while imports go on */
+#define LEAST_NS       50000000u /* between two searches; imports wake the flush thread for each part of new code */
 
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
@@ -33,7 +34,7 @@ static struct {
     uint64_t count;
     uintptr_t modules[PP_SOURCE_MODULES]; /* dicts; 0: not imported */
     bool again;                           /* a module that was found then may not have been complete */
-    uint64_t at_ns;                       /* CLOCK_MONOTONIC */
+    uint64_t at_ns, last_ns;              /* of the search of all modules, and of any; CLOCK_MONOTONIC */
 } searched;
 
 /* The thread context that a loaded module exports; searched for when modules were loaded or unloaded. */
@@ -110,6 +111,8 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     uintptr_t values;
     struct pp_dict_keys keys;
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    if (!asked && now_ns - searched.last_ns < LEAST_NS)
+        return false;
     if (searched.interpreter_state != interpreter_state) {
         memset(&searched, 0, sizeof searched);
         searched.interpreter_state = interpreter_state;
@@ -131,6 +134,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
                                                             PP_SOURCE_MODULES, searched.modules);
     if (due)
         searched.at_ns = now_ns;
+    searched.last_ns = now_ns;
     searched.keys = address;
     searched.count = keys.count;
     searched.again = changed;
