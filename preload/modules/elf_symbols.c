@@ -33,13 +33,13 @@ _Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) < MAX_ITEMS, "numbers of sym
  * item takes a pass; to sort the items would take longer than all else, and a program asks for the names of a few
  * functions. What is not code is in no bucket. Nothing changes after the pass: a fork finds a whole index, or none.
  */
-#define BUCKETS 2048u
+#define BUCKET_ITEMS 8 /* on average */
 
 /* Returns the bucket of a value. */
 static inline uint32_t bucket_of(const struct pp_elf_index *index, uint64_t value)
 {
     uint64_t bucket = value < index->origin ? 0 : (value - index->origin) >> index->shift;
-    return bucket < BUCKETS ? (uint32_t)bucket : BUCKETS - 1;
+    return bucket < index->bucket_count ? (uint32_t)bucket : index->bucket_count - 1;
 }
 
 static inline uint64_t value_of(uint64_t item)
@@ -101,7 +101,8 @@ static bool place_buckets(const struct pp_elf_sections *sections, struct pp_elf_
     if (!largest)
         return false;
     index->origin = largest->sh_addr - index->base;
-    while (index->shift < VALUE_SHIFT && (largest->sh_size - 1) >> index->shift >= BUCKETS)
+    index->bucket_count = (uint32_t)(index->symbol_count / BUCKET_ITEMS) + 1;
+    while (index->shift < VALUE_SHIFT && (largest->sh_size - 1) >> index->shift >= index->bucket_count)
         index->shift++;
     return true;
 }
@@ -145,12 +146,13 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     *out = (struct pp_elf_index){0};
     if (!count || !place_buckets(sections, &index))
         return false;
-    index.mapped = BUCKETS * sizeof *index.buckets + (count + sections->count) * sizeof *index.items;
-    index.buckets = pp_map_uncleared(index.mapped);
-    if (!index.buckets)
+    size_t items = (count + sections->count) * sizeof *index.items;
+    index.mapped = items + index.bucket_count * sizeof *index.buckets;
+    index.items = pp_map_uncleared(index.mapped);
+    if (!index.items)
         return false;
-    index.items = (uint64_t *)(void *)(index.buckets + BUCKETS);
-    memset(index.buckets, 0, BUCKETS * sizeof *index.buckets);
+    index.buckets = (uint32_t *)(void *)((char *)index.items + items);
+    memset(index.buckets, 0, index.bucket_count * sizeof *index.buckets);
     Elf64_Sym symbols[AT_ONCE];
     bool done = true;
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
@@ -160,7 +162,7 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
             add_symbols(sections, symbols, some, at, &index);
     }
     if (!done || !index.has_code) {
-        pp_unmap(index.buckets, index.mapped);
+        pp_unmap(index.items, index.mapped);
         return false;
     }
     add_sections(sections, &index);
@@ -186,7 +188,7 @@ void pp_elf_index_free(struct pp_elf_index *index)
 {
     struct pp_elf_index was = *index;
     *(struct pp_elf_index volatile *)index = (struct pp_elf_index){0}; /* first: see pp_vector_free */
-    pp_unmap(was.buckets, was.mapped);
+    pp_unmap(was.items, was.mapped);
 }
 
 struct candidate {
@@ -262,7 +264,7 @@ static uint64_t value_below(const struct pp_elf_index *index, uint64_t limit, bo
 static uint64_t value_from(const struct pp_elf_index *index, uint64_t from)
 {
     uint64_t best = NO_VALUE;
-    for (uint32_t bucket = bucket_of(index, from); best == NO_VALUE && bucket < BUCKETS; bucket++) {
+    for (uint32_t bucket = bucket_of(index, from); best == NO_VALUE && bucket < index->bucket_count; bucket++) {
         for (uint64_t item, next = index->buckets[bucket]; next; next = item & NEXT_MASK) {
             item = index->items[next - 1];
             if (value_of(item) >= from && value_of(item) < best)

@@ -12,8 +12,9 @@
 
 /* Says where the file has the symbols of its code. All zero: there are none. */
 struct pp_elf_index {
-    uint32_t *buckets; /* see elf_symbols.c; the items are in the same mapping */
-    uint64_t *items;
+    uint64_t *items;   /* see elf_symbols.c */
+    uint32_t *buckets; /* in the same mapping */
+    uint32_t bucket_count;
     size_t symbol_count, count, mapped;
     uint64_t base;                           /* of the values */
     uint64_t origin;                         /* the value of the first bucket, but for what is below it */

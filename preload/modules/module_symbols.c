@@ -42,6 +42,14 @@ static bool has_same_functions(const struct pp_module *module, const struct pp_e
     return true;
 }
 
+/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
+static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
+    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
+           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
+}
+
 /* A file without a build-id is what is mapped, or equal to it: on overlays the same file may have two numbers. */
 static bool is_loaded_file(struct pp_module *module, const struct pp_elf_source *source)
 {
@@ -229,12 +237,14 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
     return name;
 }
 
-/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
-static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+/* Whether the build-id is among the bytes that begins_as_loaded compares. */
+static bool begins_with_id(const struct pp_module *module)
 {
-    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
-    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
-           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
+    const struct pp_loaded_object *object = &module->private->object;
+    bool is_there = module->build_id_length != 0;
+    for (unsigned i = 0; i < object->note_count; i++)
+        is_there &= object->notes[i].end - object->image.start <= COMPARE_SIZE;
+    return is_there;
 }
 
 /* Stores the file's descriptor if it has the .eh_frame that is loaded. */
@@ -245,7 +255,7 @@ static bool find_unwind_file(struct pp_module *module, const struct pp_elf_sourc
     if (!identify(module, source, &identity))
         return false;
     if (memcmp(&identity, &private->unwind_file, sizeof identity) != 0 &&
-        !(is_loaded_file(module, source) && begins_as_loaded(module, source)))
+        !(begins_as_loaded(module, source) && (begins_with_id(module) || is_loaded_file(module, source))))
         return false;
     private->unwind_file = identity;
     *(int *)argument = source->fd;
