@@ -9,10 +9,11 @@
 #include "../common/log_format.h"
 #include "elf_plt.h"
 #include "module_list.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#define OPEN_FILES   8
+#define OPEN_FILES   32
 #define MAX_VDSO     ((size_t)1 << 20)
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
@@ -134,7 +135,11 @@ static void keep_file(const struct pp_module *module, int fd)
 
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
-    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = pp_sys_open(path, flags, 0);
+    if (fd == -EMFILE) {
+        pp_modules_close_files(NULL);
+        fd = pp_sys_open(path, flags, 0);
+    }
     if (fd < 0)
         return false;
     struct pp_elf_source source = {.fd = fd};
