@@ -279,6 +279,20 @@ static bool print_contradiction(const struct table *table, const struct value *v
     return true;
 }
 
+/* Says where CPU/REQ is not by samples. */
+static bool print_by_clock(const struct table *table, const struct value *value, double whole_ns)
+{
+    (void)whole_ns;
+    if (!each_of(table, value).by_clock)
+        return false;
+    pt_print_paragraph(
+        0, 2,
+        "CPU/REQ of %s, and of others of which samples have less, is by the requests' own clock: samples "
+        "were taken at the kernel's clock ticks alone, see the warning",
+        text_of(table, value));
+    return true;
+}
+
 /* Says where much of what the requests took is in other rows: bodies that are streamed have no endpoint. */
 static bool print_remainder(const struct table *table, const struct value *value, double whole_ns)
 {
@@ -399,6 +413,7 @@ static void print_table(struct table *table, const struct values *values, const 
     if (strcmp(by, PT_COUNTED_BY) == 0)
         print_outside(table, values, shown);
     print_first(table, values, shown, print_contradiction);
+    print_first(table, values, shown, print_by_clock);
     print_first(table, values, shown, print_remainder);
 }
 

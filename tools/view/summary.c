@@ -122,6 +122,17 @@ static bool costs_much(const struct pt_accounting *sum, uint32_t processes)
     return pt_percent(sum->own_ns, sum->cpu_ns) > OWN_PERCENT && sum->own_ns > START_NS * processes;
 }
 
+static bool is_uneven(const struct pt_accounting *sum)
+{
+    return pt_percent(sum->uneven_ns, sum->cpu_ns) > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS;
+}
+
+bool pt_summary_is_uneven(const struct pt_profile *profile)
+{
+    struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
+    return is_uneven(&sum);
+}
+
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
@@ -137,15 +148,14 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
                      "ticks, where only perf events see it: 'pyprof doctor' says whether they are permitted, "
                      "PYPROF_CLOCK=perf uses them for all threads");
     }
-    double uneven = pt_percent(sum->uneven_ns, sum->cpu_ns);
-    if (uneven > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS)
+    if (is_uneven(sum))
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
              "often: work that always falls between two ticks is not seen, and shares can be wrong. Perf events see "
              "it: where "
              "they are not permitted ('pyprof doctor' says how), with PYPROF_CLOCK=tick, and in threads that wait too "
              "often for PYPROF_MAX_OVERHEAD there are none",
-             uneven, pt_seconds(sum->uneven_ns));
+             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
