@@ -215,6 +215,21 @@ bare_thread() {
     on_a_library bare_thread
 }
 
+workers() {
+    embed workers
+    burned in_first_worker in_second_worker
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 2 ' 2 .*embed workers'
+    # The server that is started next is another launch.
+    embed workers
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 3 ' 2 .*embed workers'
+}
+
+@test "a server without Python in its master: all workers are one run, one after the other too" {
+    on_a_library workers
+}
+
 # both MODE FUNCTION...: beside the first library that was found.
 both() {
     local mode=$1

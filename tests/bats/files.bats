@@ -229,6 +229,48 @@ worker, = [process for process in json.load(sys.stdin)["processes"] if process["
 assert worker["samples"] > 2, worker'
 }
 
+# The directory is new, as in each container: nobody but the workers has written yet, their parent is as young as they are.
+@test "workers that are terminated young, of a program that has just begun: their profiles, root's too" {
+    cat >begins.py <<'END'
+import json
+import multiprocessing
+import os
+import time
+
+def work(used):
+    while time.process_time() < 60:
+        used[:] = os.getpid(), time.process_time()
+        sum(range(2000))
+
+if __name__ == "__main__":
+    spawn = multiprocessing.get_context("spawn")
+    shared = [spawn.Array("d", 2) for i in range(2)]
+    workers = [spawn.Process(target=work, args=(used,)) for used in shared]
+    for worker in workers:
+        worker.start()
+    while min(used[1] for used in shared) < 0.4:
+        time.sleep(0.005)
+    for worker in workers:
+        worker.terminate()
+    for worker in workers:
+        worker.join()
+    json.dump([used[:] for used in shared], open("used.json", "w"))
+END
+    for way in run library; do
+        if [ $way = run ]; then
+            "$PYPROF" run -- "$PYTHON" begins.py 2>err.txt
+        else
+            profiled "$PYTHON" begins.py
+        fi
+        info | ${READ%% *} -c '
+import json, sys
+seen = {process["pid"]: process["cpu_ns"] / 1e9 for process in json.load(sys.stdin)["processes"]}
+for pid, used in json.load(open("used.json")):
+    assert seen.get(pid, 0) > used * 0.6, (pid, used, seen)' || fail "$way: $(cat err.txt)"
+        rm -r pyprof.out
+    done
+}
+
 @test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
     open_to_others
     mkdir -m 1777 shared
