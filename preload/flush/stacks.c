@@ -48,7 +48,7 @@ void pp_stacks_modules_changed(struct pp_tables *tables)
 static unsigned outermost_eval(const struct view *view)
 {
     unsigned runs = view->head->runs, count = view->head->native_frames;
-    if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED)
+    if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED || view->runs[runs - 1].native == PP_RUN_COMPILED)
         return count;
     if (view->runs[runs - 1].native != PP_RUN_COUNTED)
         return view->runs[runs - 1].native;
@@ -301,6 +301,27 @@ static void step_beyond(struct merge *merge, unsigned native, bool complete)
     }
 }
 
+/* Returns the native frame with which a program's or a thread's own code begins: of the first module that is not libc's
+ * after those that libc starts it by. The number of frames if that is not known. */
+static unsigned first_own_frame(const struct view *view)
+{
+    unsigned count = view->head->native_frames, i = count - 1;
+    if (count < 2 || view->head->native_reason != PP_REASON_NONE)
+        return count;
+    const struct pp_module *libc = pp_module_find(view->native[i - 1] & PP_NATIVE_ADDRESS);
+    while (i && pp_module_find(view->native[i - 1] & PP_NATIVE_ADDRESS) == libc)
+        i--;
+    return i ? i - 1 : count;
+}
+
+/* The frames of compiled functions, which begin within the native frame `at`; which of them run which is not known. */
+static void step_compiled(struct merge *merge, unsigned at, unsigned native)
+{
+    if (merge->run && merge->view.runs[merge->run - 1].native == PP_RUN_COMPILED &&
+        first_own_frame(&merge->view) == (at < native ? at : merge->view.head->native_frames))
+        step_next_run(merge);
+}
+
 /* Where the native walk ended early and was taken up further out: in the middle of a deep stack, with the Python frames
  * whose eval frames are in it, or in code of a JIT, for which there are no unwind rules, or an object that handlers
  * do not know yet. The stack has a mark there, but does not count as cut: it goes on to its root, or to a reason that
@@ -391,10 +412,11 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         reasons[python_reason]++; /* said where it is cut */
     else if (python_reason != PP_REASON_NONE)
         step_reason(&merge.path, python_reason, reasons);
+    step_compiled(&merge, native, native);
     step_beyond(&merge, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
     if (sample->native_reason != PP_REASON_NONE && !at_greenlet)
         step_reason(&merge.path, sample->native_reason, reasons);
-    for (unsigned i = native; i-- > 0;)
+    for (unsigned i = native; i-- > 0; step_compiled(&merge, i, native))
         step_native(&merge, i);
     if (merge.unpaired || merge.run)
         reasons[PP_REASON_PYTHON_UNPAIRED]++;
