@@ -278,7 +278,9 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
 /* Walks frame objects (3.8–3.10). async-signal-safe. */
 static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
 {
+    uintptr_t main = pp_word((const void *)walk->state->python->runtime, walk->reader.layout->runtime.main_interpreter);
     stack->counted = true;
+    stack->subinterpreter = pp_word(walk->state->memory, walk->reader.layout->thread_state.interp) != main;
     for (uintptr_t address = first; address;) {
         struct pp_frame frame;
         if (stack->total == PP_MAX_STEPS) {

@@ -61,6 +61,7 @@ const struct pp_record_sample *pp_sample_finish(const struct pp_record_unfinishe
                    .frames = head->python_frames,
                    .counted = record->counted,
                    .entering = record->entering,
+                   .subinterpreter = record->subinterpreter,
                    .compiled = record->compiled},
         .runs = runs,
         .frames = python,

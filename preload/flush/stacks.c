@@ -44,13 +44,18 @@ void pp_stacks_modules_changed(struct pp_tables *tables)
     pp_greenlet_refresh();
 }
 
+static bool is_counted(unsigned native)
+{
+    return native == PP_RUN_COUNTED || native == PP_RUN_COUNTED_INNER;
+}
+
 /* Index of the native frame that runs the outermost Python frames, `count` if that is not known. */
 static unsigned outermost_eval(const struct view *view)
 {
     unsigned runs = view->head->runs, count = view->head->native_frames;
     if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED || view->runs[runs - 1].native == PP_RUN_COMPILED)
         return count;
-    if (view->runs[runs - 1].native != PP_RUN_COUNTED)
+    if (!is_counted(view->runs[runs - 1].native))
         return view->runs[runs - 1].native;
     unsigned left = view->head->python_frames;
     for (unsigned i = 0; i < count; i++)
@@ -190,10 +195,13 @@ static void step_run(struct pp_path *path, struct pp_slot *slot, const struct vi
 
 /* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
  * frame more than there are Python frames is the innermost one, on its way into or out of its function. Python frames
- * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. */
+ * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. Of a
+ * subinterpreter, eval frames more than there are Python frames are the outermost ones, of the interpreter that called
+ * it. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
     unsigned left;   /* eval frames that have none yet */
+    unsigned other;  /* of these, the outermost ones, another interpreter's */
     bool fits;
 };
 
@@ -202,10 +210,12 @@ static struct counted count_evals(const struct view *view, unsigned native, bool
     unsigned evals = 0, frames = view->head->python_frames;
     for (unsigned i = 0; i < native; i++)
         evals += pp_in_eval(view->native[i]);
+    bool inner = view->head->runs && view->runs[0].native == PP_RUN_COUNTED_INNER;
     return (struct counted){
+        .other = inner && evals > frames ? evals - frames : 0,
         .beyond = frames > evals && !(complete && evals) ? frames - evals : 0,
         .left = evals,
-        .fits = evals <= frames + 1 && (evals >= frames || !complete),
+        .fits = evals <= frames + !inner && (evals >= frames || !complete),
     };
 }
 
@@ -348,6 +358,11 @@ static void step_broken(struct merge *merge, unsigned i)
 /* The Python frame of the next eval frame, of the innermost one all that are left. */
 static void step_counted(struct merge *merge)
 {
+    if (merge->evals.other) {
+        merge->evals.other--;
+        merge->evals.left--;
+        return;
+    }
     unsigned count = --merge->evals.left ? 1 : merge->frames_left;
     merge->frames_left -= count;
     step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
@@ -388,7 +403,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     };
     unsigned python_reason = sample->python_reason;
     bool at_greenlet = false;
-    merge.counted = merge.run && merge.view.runs[0].native == PP_RUN_COUNTED;
+    merge.counted = merge.run && is_counted(merge.view.runs[0].native);
     pp_eval_find();
     merge.open = find_open(&merge.view);
     unsigned native =
