@@ -111,7 +111,7 @@ asyncio.run(cancels())'
 }
 
 compiled() {
-    local headers frame="compiled_.* \(compiled\.py:[0-9]+\)"
+    local headers main stack thread
     headers=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')
     case $VERSION in 3.11.* | 3.12.* | 3.13.*) ;; *) return 0 ;; esac
     if [ ! -e "$headers/internal/pycore_frame.h" ] || [[ $PYTHON_BUILD == *free* ]]; then
@@ -121,12 +121,12 @@ compiled() {
     gcc -O1 -Wall -Werror -shared -fPIC -I"$headers" -o compiled_frames.so "$WORKLOADS/lib/compiled_frames.c" -lpthread
     PYTHONPATH=. profiled "$PYTHON" "$WORKLOADS/compiled.py"
     collapsed --native=none >stacks.txt
-    local main='^<module> \(.*compiled\.py:1\);compiled_outer \(.*\);interpreted \(.*\);compiled_inner \(.*:8\)'
-    local root='^compiled_root \(.*:8\)'
-    for stack in "$main " "$main;burn " "$root " "$root;interpreted \(.*\);compiled_inner \(.*:8\) " "$root;.*;burn "; do
+    main='^<module> \(.*compiled\.py:1\);compiled_outer \(.*\);interpreted \(.*\);compiled_inner \(.*:8\)'
+    thread='^compiled_root \(.*:8\)'
+    for stack in "$main " "$main;burn " "$thread " "$thread;interpreted \(.*\);compiled_inner \(.*:8\) " "$thread;.*;burn "; do
         grep -qE "$stack" <(sed -E 's/^[^<c]*;(compiled_root)/\1/' stacks.txt) || fail "no $stack: $(cat stacks.txt)"
     done
-    [ "$(reader share stacks.txt '\[python.*\]')" -eq 0 ] || fail "torn: $(cat stacks.txt)"
+    [ "$(reader share stacks.txt '\[python stack torn\]')" -eq 0 ] || fail "torn: $(cat stacks.txt)"
     # C functions are below the compiled ones that run them, and what starts the thread above.
     collapsed >stacks.txt
     reader stacks stacks.txt 'compiled_inner \(.*\)' 'burn_native \(compiled_frames\.so\)'

@@ -88,16 +88,13 @@ static PyObject *call_in_thread(PyObject *self, PyObject *arguments)
     (void)self;
     if (!PyArg_ParseTuple(arguments, "O!Od", &PyCode_Type, &call.code, &call.callable, &call.seconds))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    pthread_create(&thread, NULL, in_thread, &call);
+    Py_BEGIN_ALLOW_THREADS pthread_create(&thread, NULL, in_thread, &call);
     pthread_join(thread, NULL);
-    Py_END_ALLOW_THREADS
-    Py_RETURN_NONE;
+    Py_END_ALLOW_THREADS Py_RETURN_NONE;
 }
 
-static PyMethodDef methods[] = {{"call", call, METH_VARARGS, NULL},
-                                {"call_in_thread", call_in_thread, METH_VARARGS, NULL},
-                                {NULL, NULL, 0, NULL}};
+static PyMethodDef methods[] = {
+    {"call", call, METH_VARARGS, NULL}, {"call_in_thread", call_in_thread, METH_VARARGS, NULL}, {NULL, NULL, 0, NULL}};
 static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, .m_name = "compiled_frames", .m_methods = methods};
 
 PyMODINIT_FUNC PyInit_compiled_frames(void)
