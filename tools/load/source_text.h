@@ -29,6 +29,9 @@ struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t pa
 /* Returns whether the text defines a function of that name there; of the code in a function that has no name
  * ("<genexpr>"), whether it may be there. */
 bool pt_source_defines(const struct pt_source *source, const char *qualname, uint32_t first_line);
+/* Returns whether the name is one of a Python file. Functions of others, as of Jinja's templates, are of code that was
+ * made of these. */
+bool pt_source_is_python(const char *path);
 void pt_source_free(struct pt_source *source);
 
 /* Returns the text of a line, from 1 on, without its end; NULL if there is no such line. */
