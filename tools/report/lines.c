@@ -5,9 +5,9 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
+#include "../load/source_text.h"
 #include "../profile/self.h"
 #include "../view/line_sums.h"
-#include "../view/source_text.h"
 #include "../view/summary.h"
 #include "hottest.h"
 #include "report.h"

@@ -226,6 +226,17 @@ static void warn_of_reasons(const struct warnings *warnings, const struct pt_acc
     }
 }
 
+/* Each interpreter of a thread has a chain of frames of its own, and the library reads the innermost. */
+static void warn_of_subinterpreters(const struct warnings *warnings, const struct pt_accounting *sum)
+{
+    double unpaired = pt_percent(sum->reasons[PP_REASON_PYTHON_UNPAIRED], sum->samples);
+    if (unpaired > TRUNCATED_PERCENT)
+        warn(warnings,
+             "%.1f %% of the stacks lack Python functions that called others: of a thread that runs a subinterpreter, "
+             "those of the interpreter that called it are not read",
+             unpaired);
+}
+
 /* Compares what the log says was written with what was found in it. */
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
 {
@@ -348,6 +359,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     warn_of_shares(&warnings, &sum, checked);
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
+    warn_of_subinterpreters(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)

@@ -9,7 +9,7 @@
 
 #include "../base/terminal_text.h"
 #include "../base/zip_file.h"
-#include "../load/files.h"
+#include "files.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
 #define ARCHIVE_BYTES   (1u << 30)
@@ -36,6 +36,11 @@ static bool holds_word(const char *text, size_t length, const char *word)
     return false;
 }
 
+static bool defines(const char *line, size_t length, const char *name)
+{
+    return (holds_word(line, length, "def") || holds_word(line, length, "class")) && holds_word(line, length, name);
+}
+
 /* Returns whether the function begins at its first line. Names in brackets: "<lambda>" says so, a comprehension has a
  * "for" somewhere, "<module>" begins anywhere. */
 static bool begins_there(const struct pt_source *source, const char *qualname, uint32_t first_line)
@@ -46,11 +51,9 @@ static bool begins_there(const struct pt_source *source, const char *qualname, u
         return (line = pt_source_line(source, first_line, &length)) && holds_word(line, length, "lambda");
     if (*name == '<')
         return pt_source_line(source, first_line, &length) != NULL;
-    for (uint32_t i = 0; i < DECORATOR_LINES && (line = pt_source_line(source, first_line + i, &length)); i++) {
-        bool defines = holds_word(line, length, "def") || holds_word(line, length, "class");
-        if (defines && holds_word(line, length, name))
+    for (uint32_t i = 0; i < DECORATOR_LINES && (line = pt_source_line(source, first_line + i, &length)); i++)
+        if (defines(line, length, name))
             return true;
-    }
     return false;
 }
 
@@ -110,6 +113,26 @@ static void check(struct pt_source *source, const struct pt_profile *profile, co
         source->state = PT_SOURCE_OTHER;
         pt_source_free(source);
     }
+}
+
+/* Returns whether the line defines the name, or is a decorator, after which a definition follows. */
+static bool may_define(const char *line, size_t length, const char *name)
+{
+    size_t indent = 0;
+    while (indent < length && isspace((unsigned char)line[indent]))
+        indent++;
+    return defines(line, length, name) || (indent < length && line[indent] == '@');
+}
+
+bool pt_source_defines(const struct pt_source *source, const char *qualname, uint32_t first_line)
+{
+    const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
+    size_t length;
+    const char *line = pt_source_line(source, first_line, &length);
+    bool may = line && (*name != '<'                    ? may_define(line, length, name)
+                        : strcmp(name, "<lambda>") == 0 ? true
+                                                        : holds_word(line, length, "for"));
+    return may && begins_there(source, qualname, first_line);
 }
 
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function)
