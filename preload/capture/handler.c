@@ -104,6 +104,7 @@ static bool is_costly(const struct pp_slot *slot)
 /* async-signal-safe. */
 static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
+    slot->scratch->pc = pp_context_pc(context);
     bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
     /* samples that are left out are not in the ring, so what is due by another clock is not known */
     if (!selects || !pp_leave_out(slot, cpu_ns))

@@ -9,7 +9,8 @@ struct pp_thread_state {
     const struct pp_python *python; /* NULL: no Python on this thread */
     uintptr_t address;
     const void *memory;         /* to read its fields from: a copy if it may be freed meanwhile */
-    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile */
+    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile. */
+    bool uncertain;             /* It seems to be, but may be something else: what is read by it is to be copied. */
     uint32_t state;             /* PP_STATE_GIL_KNOWN, PP_STATE_HOLDS_GIL, PP_STATE_GC */
     uintptr_t collecting_frame; /* 3.15: PP_STATE_GC is to be set if this frame is on the stack; else 0 */
 };
