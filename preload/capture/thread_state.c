@@ -97,9 +97,8 @@ static uintptr_t running_state(const struct pp_python *python, struct pp_slot *s
         return *mine ? slot->thread.lent_thread_state : bound;
     }
     bool certain;
-    uintptr_t current =
-        pp_tls_read_in_block(&python->attached, slot->thread.thread_pointer, pp_python_of_code(slot->scratch->pc),
-                             &slot->thread.interpreter_block, &certain);
+    uintptr_t current = pp_tls_read_in_block(&python->attached, slot->thread.thread_pointer, pp_outside_loader(slot),
+                                             &slot->thread.interpreter_block, &certain);
     state->attached = *mine = current && certain;
     state->uncertain = current && !certain;
     if (current)

@@ -19,6 +19,14 @@ struct pp_thread_state {
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
+/* Whether glibc is not changing the thread's DTV now, so that what is found by that is certain: the signal has hit the
+ * interpreter's code, which glibc does not call meanwhile. Never of a thread whose end we may not see: its blocks are
+ * freed then. async-signal-safe. */
+static inline bool pp_outside_loader(const struct pp_slot *slot)
+{
+    return !slot->thread.scanned && pp_python_of_code(slot->scratch->pc);
+}
+
 /* Returns pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc
  * descriptor, or its creator's (raw clone). async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot);

@@ -31,39 +31,28 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
     return pp_safe_read(pp_sys_getpid(), &data, address, sizeof data) ? data.value : 0;
 }
 
-/* Copies a dynamic word; false if the thread has no block for it. *block: where it may be, 0: that is not known; where
- * it is according to the DTV. async-signal-safe. */
+/* Copies a dynamic word; false if the thread has no block for it. *block: where that is, 0: nowhere. async-signal-safe.
+ */
 static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_t *block, uintptr_t *value)
 {
-    struct {
-        struct dtv_entry length, entry;
-        uintptr_t value;
-    } copied;
-    enum { ENTRIES = 2 * sizeof(struct dtv_entry) };
+    struct dtv_entry copied[2];
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     const struct dtv_entry *entries = (const struct dtv_entry *)dtv;
-    uintptr_t guess = *block;
-    struct iovec to = {&copied, sizeof copied};
-    struct iovec from[] = {{(void *)(entries + PP_DTV_LENGTH_ENTRY), sizeof copied.length},
-                           {(void *)(entries + word->module), sizeof copied.entry},
-                           {(void *)(guess + (uintptr_t)word->offset), sizeof copied.value}};
+    struct iovec to = {copied, sizeof copied};
+    struct iovec from[] = {{(void *)(entries + PP_DTV_LENGTH_ENTRY), sizeof *copied},
+                           {(void *)(entries + word->module), sizeof *copied}};
     *block = 0;
-    if (!pp_plausible(dtv))
+    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied ||
+        word->module > copied[0].block || copied[1].block == PP_DTV_UNALLOCATED || !pp_plausible(copied[1].block))
         return false;
-    long bytes = pp_sys_safe_copy(pid, &to, 1, from, guess ? 3 : 2);
-    if (bytes < ENTRIES || word->module > copied.length.block || copied.entry.block == PP_DTV_UNALLOCATED ||
-        !pp_plausible(copied.entry.block))
-        return false;
-    *block = copied.entry.block;
-    *value = copied.value;
-    return (bytes == sizeof copied && *block == guess) ||
-           pp_safe_read(pid, value, *block + (uintptr_t)word->offset, sizeof *value);
+    *block = copied[1].block;
+    return pp_safe_read(pid, value, *block + (uintptr_t)word->offset, sizeof *value);
 }
 
 bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    uintptr_t dtv, block = 0;
+    uintptr_t dtv, block;
     if (word->kind == PP_TLS_DYNAMIC)
         return pp_safe_read(pid, &dtv, thread_pointer + PP_DTV_IN_TCB, sizeof dtv) &&
                copy_dynamic(word, dtv, &block, value);
@@ -78,9 +67,11 @@ uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_
     *certain = true;
     if (word->kind != PP_TLS_DYNAMIC || !thread_pointer)
         return pp_tls_read(word, thread_pointer);
-    uintptr_t before = known->module == word->module ? known->address : 0, block = before;
+    if (known->address && known->module == word->module)
+        return *(const uintptr_t *)(known->address + (uintptr_t)word->offset);
+    uintptr_t block;
     bool read = copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value);
-    *certain = outside || (before && block == before);
+    *certain = outside;
     if (outside && block)
         *known = (struct pp_tls_block){word->module, block};
     return read ? value : 0;
@@ -89,7 +80,7 @@ uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_
 /* async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
 {
-    uintptr_t block = 0, value;
+    uintptr_t block, value;
     if (!thread_pointer)
         return 0;
     switch (word->kind) {

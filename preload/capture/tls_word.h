@@ -4,16 +4,16 @@
  * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else.
  *
  * What is loaded plainly is in the thread's own descriptor, which lasts as long as the thread: a fixed word, the first
- * block of keys, and the address of the DTV. The DTV itself and all that is found by it are copied: while glibc
- * enlarges a DTV, the descriptor still leads to the old one, which is freed, and when a thread ends, or a library is
- * unloaded, blocks are freed as well. */
+ * block of keys, and the address of the DTV. The DTV itself and what is found by it are copied: while glibc enlarges a
+ * DTV, the descriptor still leads to the old one, which is freed. A block that is known stays where it is until the
+ * thread ends or its module is unloaded. */
 #ifndef PP_CAPTURE_TLS_WORD_H
 #define PP_CAPTURE_TLS_WORD_H
 
 #include "../arch/arch.h"
 #include <stdbool.h>
 
-/* A thread's block of a module, where it stays until the module is unloaded. Zeroed at first. */
+/* A thread's block of a module that is never unloaded. Zeroed at first. */
 struct pp_tls_block {
     uint64_t module;
     uintptr_t address;
@@ -26,8 +26,8 @@ bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintp
  * word may be any number, if glibc is enlarging the DTV. async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
 
-/* Does so by one system call, mostly. *certain: the word is not any number. That is known of a dynamic word which lies
- * in the block that was found before while the thread was `outside` of the loader. async-signal-safe. */
+/* Does so for a module that is never unloaded. *certain: the word is not any number. That is known once the thread was
+ * met `outside` of the loader: the block is then kept in *known. async-signal-safe. */
 uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_pointer, bool outside,
                                struct pp_tls_block *known, bool *certain);
 

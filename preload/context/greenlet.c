@@ -46,13 +46,14 @@ static bool read_old(const struct pp_context_reader *reader, uintptr_t *greenlet
     return true;
 }
 
-/* Reads the word of the thread in the extension's TLS block (since 2.0). async-signal-safe. */
+/* Reads the word of the thread in the extension's TLS block (since 2.0). CPython unloads no extension.
+ * async-signal-safe. */
 static uintptr_t read_word(const struct pp_context_reader *reader, bool *certain)
 {
     struct pp_slot *slot = reader->slot;
     struct pp_tls_word word = {
         .kind = PP_TLS_DYNAMIC, .module = reader->facts->greenlet.tls_module, .offset = sizeof(uintptr_t)};
-    return pp_tls_read_in_block(&word, slot->thread.thread_pointer, pp_python_of_code(slot->scratch->pc),
+    return pp_tls_read_in_block(&word, slot->thread.thread_pointer, pp_outside_loader(slot),
                                 &slot->thread.greenlet_block, certain);
 }
 

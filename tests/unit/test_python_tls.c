@@ -256,22 +256,25 @@ static void enlarged_dtv(void **state)
     make_thread(&other);
     assert_int_equal(read_made(&thread, false, &known, &certain), VALUE);
     assert_false(certain);
+    /* the freed memory is another's now, and the other's block is freed */
+    uintptr_t block = thread.dtv[2 * MODULE];
+    thread.dtv[2 * MODULE] = (uintptr_t)other.block;
+    munmap((char *)other.block, PAGE);
+    assert_int_equal(read_made(&thread, false, &known, &certain), 0);
+    assert_false(certain);
+    assert_int_equal(pp_tls_read(&made_word, (uintptr_t)thread.descriptor), 0);
+    thread.dtv[2 * MODULE] = UINTPTR_MAX; /* not allocated */
+    assert_int_equal(read_made(&thread, true, &known, &certain), 0);
+    thread.dtv[2 * MODULE] = block;
+    struct pp_tls_block unknown = known;
     for (int times = 0; times < 2; times++) {
         assert_int_equal(read_made(&thread, !times, &known, &certain), VALUE);
         assert_true(certain);
     }
-    /* its memory is another's now */
-    thread.dtv[2 * MODULE] = (uintptr_t)other.block;
-    read_made(&thread, false, &known, &certain);
-    assert_false(certain);
-    munmap((char *)other.block, PAGE);
-    assert_int_equal(read_made(&thread, false, &known, &certain), 0);
-    assert_int_equal(pp_tls_read(&made_word, (uintptr_t)thread.descriptor), 0);
-    assert_false(certain);
-    thread.dtv[2 * MODULE] = UINTPTR_MAX; /* not allocated */
-    assert_int_equal(read_made(&thread, false, &known, &certain), 0);
     munmap(thread.dtv - 2, PAGE);
-    assert_int_equal(read_made(&thread, false, &known, &certain), 0);
+    assert_int_equal(read_made(&thread, false, &known, &certain), VALUE);
+    assert_true(certain);
+    assert_int_equal(read_made(&thread, false, &unknown, &certain), 0);
     assert_false(certain);
     assert_int_equal(pp_tls_read(&made_word, (uintptr_t)thread.descriptor), 0);
     assert_false(pp_tls_copy(&made_word, (uintptr_t)thread.descriptor, &value));
