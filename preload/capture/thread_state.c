@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is loaded plainly cannot be stale: the runtime is a part of the interpreter's module, which is never unloaded;
+ * and CPython takes the thread state from the thread that it is attached to before it frees the state
+ * (PyThreadState_DeleteCurrent, since 3.12) or the interpreter that this belongs to (PyInterpreterState_Delete). All
+ * else is copied. */
 #include "thread_state.h"
 #include "python_walk.h"
 #include "safe_read.h"
