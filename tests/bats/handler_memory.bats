@@ -53,6 +53,24 @@ for i in range(8):
     for thread in threads: thread.join()'
 }
 
+subinterpreters_end() {
+    in_c '
+ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(4096), ctypes.c_size_t(10 << 20))
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+end = time.process_time() + 1
+while time.process_time() < end:
+    interpreter = interpreters.create()
+    interpreters.run_string(interpreter, "sum(range(20000))")
+    interpreters.destroy(interpreter)'
+}
+
+@test "interpreters that end under an allocator that unmaps" {
+    with_a_python subinterpreters_end
+}
+
 # glibc keeps room in a DTV for 14 libraries more than there are. It frees the old one before the thread has the new one.
 enlarged_dtv() {
     in_c '
