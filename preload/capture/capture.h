@@ -169,6 +169,7 @@ enum pp_wake {
     PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
     PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
     PP_WAKE_TRACES = 512,   /* traces_pause is to end */
+    PP_WAKE_SIGNAL = 1024,  /* others send SIGURG to a program that leaves it alone */
 };
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours

@@ -78,10 +78,21 @@ PP_RARE static void follow_signal(ucontext_t *context)
     memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-/* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
- * would use another signal. It ends the process once we return and the signal is unblocked. async-signal-safe. */
-PP_RARE static void act_by_default(int signal)
+/* Whether a SIGURG may be that of the thread's event, which comes without a sender when the kernel can queue no more
+ * signals of the user. async-signal-safe. */
+static bool may_be_event(const siginfo_t *info)
 {
+    const struct pp_slot *slot = info->si_code == SI_USER && !info->si_pid ? pp_slot_of(pp_sys_gettid()) : NULL;
+    return slot && atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
+}
+
+/* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
+ * would use another signal. SIGURG's is to be ignored, as it is when it has no handler: no call ends early by it. Other
+ * signals end the process once we return and the signal is unblocked. async-signal-safe. */
+PP_RARE static void act_by_default(int signal, const siginfo_t *info)
+{
+    if (signal == SIGURG && pp_is_enabled() && !may_be_event(info))
+        pp_wake_flush(PP_WAKE_SIGNAL);
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;
     const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
@@ -104,6 +115,7 @@ static bool is_costly(const struct pp_slot *slot)
 /* async-signal-safe. */
 static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
+    slot->scratch->pc = pp_context_pc(context);
     bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
     /* samples that are left out are not in the ring, so what is due by another clock is not known */
     if (!selects || !pp_leave_out(slot, cpu_ns))
@@ -117,7 +129,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     if (mark == PP_SIGVAL_FOLLOW)
         follow_signal(context);
     else if (mark != PP_SIGVAL_MAGIC && !event)
-        act_by_default(signal);
+        act_by_default(signal, info);
     if (mark != PP_SIGVAL_MAGIC && !event)
         return;
     pp_allow_unaligned();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
- * thread (another thread may attach a detached thread state and pop its chunks); frame objects (up to 3.10), to which
+ * thread, of which a chunk is taken before it is freed (another thread may attach a detached thread state and pop its
+ * chunks); frame objects (up to 3.10), to which
  * the thread holds references while it executes them. Frames in generators lie on the heap: the first of a walk is
  * copied, since a torn link may lead anywhere, unless the running task holds it. If it is the frame of a generator that
  * is executing, its own link is good, and so are those of all frames further out: see proves_links. */

@@ -109,6 +109,7 @@ struct pp_run {
 
 /* The handler's working memory: too large for a thread's stack (16 KiB is legal). */
 struct pp_scratch {
+    uintptr_t pc; /* where the signal hit */
     uint8_t code_copies[PP_CODE_BATCH][PP_CODE_COPY_MAX];
     _Alignas(8) uint8_t thread_state[PP_THREAD_STATE_MAX];
     /* code_cache.c's, of types of its own */
@@ -195,7 +196,8 @@ struct pp_slot_thread {
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */
     /* When they were counted last; and the thread's CPU clock then. */
     uint64_t voluntary_switches, involuntary_switches, counted_cpu_ns;
-    uint64_t event_switches_ns;           /* what its event has cost the thread in switches so far */
+    uint64_t event_switches_ns;                            /* what its event has cost the thread in switches so far */
+    struct pp_tls_block interpreter_block, greenlet_block; /* of their modules that are loaded late */
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
     /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What is loaded plainly cannot be stale: the runtime is a part of the interpreter's module, which is never unloaded;
+ * and CPython takes the thread state from the thread that it is attached to before it frees the state
+ * (PyThreadState_DeleteCurrent, since 3.12) or the interpreter that this belongs to (PyInterpreterState_Delete). All
+ * else is copied. */
 #include "thread_state.h"
 #include "python_walk.h"
 #include "safe_read.h"
@@ -77,30 +81,36 @@ static const void *thread_state_memory(const struct pp_python *python, struct pp
     return memory;
 }
 
-/* Returns the thread state that this thread runs with. *attached: it may touch Python objects (in GIL builds: it holds
- * the GIL). *mine: the state is this thread's, whichever thread created it. async-signal-safe. */
-static uintptr_t running_state(const struct pp_python *python, const struct pp_slot *slot, bool *attached, bool *mine)
+/* Finds the thread state that this thread runs with, and whether it is attached, so that the thread may touch Python
+ * objects (in GIL builds: it holds the GIL). *mine: the state is this thread's, whichever thread created it.
+ * async-signal-safe. */
+static uintptr_t running_state(const struct pp_python *python, struct pp_slot *slot, struct pp_thread_state *state,
+                               bool *mine)
 {
     const struct pp_python_layout *layout = &python->layout;
-    uintptr_t bound = pp_tls_read(&python->bound, slot->thread.thread_pointer);
+    state->attached = state->uncertain = *mine = false;
     if (layout->runtime.current) {
+        uintptr_t bound = pp_tls_read(&python->bound, slot->thread.thread_pointer);
         uintptr_t current = pp_word((const void *)python->runtime, python->layout.runtime.current);
         *mine = current != 0 && current != bound && current_is_mine(python, slot, current);
-        *attached = *mine || (current != 0 && current == bound);
-        if (*attached)
+        state->attached = *mine || (current != 0 && current == bound);
+        if (state->attached)
             return current;
         /* the GIL is released for a while, as by zlib */
         *mine = slot->thread.lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->thread.lent_thread_state));
         return *mine ? slot->thread.lent_thread_state : bound;
     }
-    uintptr_t current = pp_tls_read(&python->attached, slot->thread.thread_pointer);
-    *attached = *mine = current != 0;
+    bool certain;
+    uintptr_t current = pp_tls_read_in_block(&python->attached, slot->thread.thread_pointer, pp_outside_loader(slot),
+                                             &slot->thread.interpreter_block, &certain);
+    state->attached = *mine = current && certain;
+    state->uncertain = current && !certain;
     if (current)
         return current;
     /* a TLS word still points to the thread state after Py_Finalize has freed it */
     if (layout->runtime.initialized && !pp_u32((const void *)python->runtime, layout->runtime.initialized))
         return 0;
-    return bound;
+    return pp_tls_read(&python->bound, slot->thread.thread_pointer);
 }
 
 /* Whether the thread runs Python code of that interpreter. async-signal-safe. */
@@ -147,7 +157,7 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
     found->memory = thread_state_memory(python, slot, found->address, found->attached);
     if (!found->memory) { /* a detached state was deleted */
         *mine = false;
-        return found->attached ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
+        return found->attached || found->uncertain ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
     }
     uintptr_t creator = pp_word(found->memory, layout->thread_state.thread_id);
     if (*mine && creator != slot->thread.thread_pointer) {
@@ -187,16 +197,15 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
     bool found_mine = false;
     *found = (struct pp_thread_state){.python = NULL};
     for (unsigned i = 0; (python = pp_python_at(i)) != NULL; i++) {
-        bool attached, mine;
-        uintptr_t address = running_state(python, slot, &attached, &mine);
+        struct pp_thread_state state = {.python = python};
+        bool mine;
+        state.address = running_state(python, slot, &state, &mine);
         known &= knowable_bits(python);
-        unsigned rank = address ? preference(python, slot, address, attached) : 0;
+        unsigned rank = state.address ? preference(python, slot, state.address, state.attached) : 0;
         if (rank == 0 || rank < best)
             continue;
         best = rank;
-        found->python = python;
-        found->address = address;
-        found->attached = attached;
+        *found = state;
         found_mine = mine;
     }
     if (!pp_python_at(0))
@@ -211,8 +220,10 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
         return reason;
     }
     found->state = knowable_bits(found->python);
-    if (found->attached && found->state & PP_STATE_GIL_KNOWN)
+    if ((found->attached || found->uncertain) && found->state & PP_STATE_GIL_KNOWN)
         found->state |= PP_STATE_HOLDS_GIL;
+    if (found->uncertain)
+        found->state &= ~PP_STATE_GC_KNOWN;
     if (found->attached && found->state & PP_STATE_GC_KNOWN)
         check_collector(found->python, found);
     return PP_REASON_NONE;

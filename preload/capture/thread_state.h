@@ -9,7 +9,8 @@ struct pp_thread_state {
     const struct pp_python *python; /* NULL: no Python on this thread */
     uintptr_t address;
     const void *memory;         /* to read its fields from: a copy if it may be freed meanwhile */
-    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile */
+    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile. */
+    bool uncertain;             /* It seems to be, but may be something else: what is read by it is to be copied. */
     uint32_t state;             /* PP_STATE_GIL_KNOWN, PP_STATE_HOLDS_GIL, PP_STATE_GC */
     uintptr_t collecting_frame; /* 3.15: PP_STATE_GC is to be set if this frame is on the stack; else 0 */
 };
@@ -17,6 +18,14 @@ struct pp_thread_state {
 /* Finds the calling thread's state. Returns PP_REASON_NONE also if there is none, else why it cannot be used.
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
+
+/* Whether glibc is not changing the thread's DTV now, so that what is found by that is certain: the signal has hit the
+ * interpreter's code, which glibc does not call meanwhile. Never of a thread whose end we may not see: its blocks are
+ * freed then. async-signal-safe. */
+static inline bool pp_outside_loader(const struct pp_slot *slot)
+{
+    return !slot->thread.scanned && pp_python_of_code(slot->scratch->pc);
+}
 
 /* Returns pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc
  * descriptor, or its creator's (raw clone). async-signal-safe. */

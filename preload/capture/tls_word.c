@@ -16,17 +16,6 @@ struct key_data {
     uintptr_t sequence, value;
 };
 
-/* Returns the thread's block of a module, 0 if none. async-signal-safe. */
-static uintptr_t dynamic_block(uint64_t module, uintptr_t thread_pointer)
-{
-    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
-    if (!dtv || module > dtv[PP_DTV_LENGTH_ENTRY].block)
-        return 0;
-    /* the check is also for a thread that is replacing its DTV: fs:8 may then point to freed memory */
-    uintptr_t block = dtv[module].block;
-    return block != PP_DTV_UNALLOCATED && pp_plausible(block) ? block : 0;
-}
-
 /* As glibc's pthread_getspecific, but it also returns a value that has outlived its key. async-signal-safe. */
 static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 {
@@ -42,50 +31,80 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
     return pp_safe_read(pp_sys_getpid(), &data, address, sizeof data) ? data.value : 0;
 }
 
-uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointer)
+/* Copies a dynamic word; false if the thread has no block for it. *block: where that is, 0: nowhere. async-signal-safe.
+ */
+static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_t *block, uintptr_t *value)
 {
-    uintptr_t block = thread_pointer;
-    if (thread_pointer && word->kind == PP_TLS_DYNAMIC)
-        block = dynamic_block(word->module, thread_pointer);
-    else if (word->kind != PP_TLS_FIXED)
-        return 0;
-    return block ? block + (uintptr_t)word->offset : 0;
+    struct dtv_entry copied[2];
+    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    const struct dtv_entry *entries = (const struct dtv_entry *)dtv;
+    struct iovec to = {copied, sizeof copied};
+    struct iovec from[] = {{(void *)(entries + PP_DTV_LENGTH_ENTRY), sizeof *copied},
+                           {(void *)(entries + word->module), sizeof *copied}};
+    *block = 0;
+    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied ||
+        word->module > copied[0].block || copied[1].block == PP_DTV_UNALLOCATED || !pp_plausible(copied[1].block))
+        return false;
+    *block = copied[1].block;
+    return pp_safe_read(pid, value, *block + (uintptr_t)word->offset, sizeof *value);
 }
 
 bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    uintptr_t block = thread_pointer;
-    if (word->kind == PP_TLS_DYNAMIC) {
-        const struct dtv_entry *dtv;
-        struct dtv_entry length, entry;
-        if (!pp_safe_read(pid, &dtv, thread_pointer + PP_DTV_IN_TCB, sizeof dtv) || !pp_plausible((uintptr_t)dtv) ||
-            !pp_safe_read(pid, &length, (uintptr_t)(dtv + PP_DTV_LENGTH_ENTRY), sizeof length) ||
-            word->module > length.block || !pp_safe_read(pid, &entry, (uintptr_t)(dtv + word->module), sizeof entry) ||
-            entry.block == PP_DTV_UNALLOCATED || !pp_plausible(entry.block))
-            return false;
-        block = entry.block;
-    } else if (word->kind != PP_TLS_FIXED) {
-        return false;
-    }
-    return pp_safe_read(pid, value, block + (uintptr_t)word->offset, sizeof *value);
+    uintptr_t dtv, block;
+    if (word->kind == PP_TLS_DYNAMIC)
+        return pp_safe_read(pid, &dtv, thread_pointer + PP_DTV_IN_TCB, sizeof dtv) &&
+               copy_dynamic(word, dtv, &block, value);
+    return word->kind == PP_TLS_FIXED &&
+           pp_safe_read(pid, value, thread_pointer + (uintptr_t)word->offset, sizeof *value);
+}
+
+uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_pointer, bool outside,
+                               struct pp_tls_block *known, bool *certain)
+{
+    uintptr_t value;
+    *certain = true;
+    if (word->kind != PP_TLS_DYNAMIC || !thread_pointer)
+        return pp_tls_read(word, thread_pointer);
+    if (known->address && known->module == word->module)
+        return *(const uintptr_t *)(known->address + (uintptr_t)word->offset);
+    uintptr_t block;
+    bool read = copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value);
+    *certain = outside;
+    if (outside && block)
+        *known = (struct pp_tls_block){word->module, block};
+    return read ? value : 0;
 }
 
 /* async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
 {
-    uintptr_t block;
+    uintptr_t block, value;
     if (!thread_pointer)
         return 0;
     switch (word->kind) {
     case PP_TLS_FIXED:
         return *(const uintptr_t *)(thread_pointer + (uintptr_t)word->offset);
     case PP_TLS_DYNAMIC:
-        block = dynamic_block(word->module, thread_pointer);
-        return block ? *(const uintptr_t *)(block + (uintptr_t)word->offset) : 0;
+        return copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value) ? value : 0;
     case PP_TLS_KEY:
         return value_of_key((uintptr_t)__atomic_load_n(&word->offset, __ATOMIC_RELAXED), thread_pointer);
     default:
         return 0;
     }
+}
+
+/* glibc notes of each block whether it is to be freed: since 2.25 by its address, before by a flag. So what it notes of
+ * the first module's, which is never freed, tells the same of others. */
+void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer)
+{
+    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
+    if (word->kind != PP_TLS_DYNAMIC || word->module > dtv[PP_DTV_LENGTH_ENTRY].block)
+        return;
+    const struct dtv_entry *entry = &dtv[word->module];
+    if (entry->to_free != dtv[1].to_free || thread_pointer - entry->block > PP_STATIC_TLS_MAX)
+        return;
+    word->offset += (int64_t)(entry->block - thread_pointer);
+    word->kind = PP_TLS_FIXED;
 }

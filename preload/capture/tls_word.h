@@ -1,23 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads a thread-local word of another module without the loader: __tls_get_addr allocates and locks if the thread has
  * not touched that module's block yet, or if anything was loaded since. Also reads a thread's value under a pthread key
- * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else. */
+ * without libc: pthread_getspecific finds its thread by the FS register, which a program may use for something else.
+ *
+ * What is loaded plainly is in the thread's own descriptor, which lasts as long as the thread: a fixed word, the first
+ * block of keys, and the address of the DTV. The DTV itself and what is found by it are copied: while glibc enlarges a
+ * DTV, the descriptor still leads to the old one, which is freed. A block that is known stays where it is until the
+ * thread ends or its module is unloaded. */
 #ifndef PP_CAPTURE_TLS_WORD_H
 #define PP_CAPTURE_TLS_WORD_H
 
 #include "../arch/arch.h"
 #include <stdbool.h>
 
-/* Returns the address of a PP_TLS_FIXED or PP_TLS_DYNAMIC word of the calling thread, 0 if it has none. To be read by a
- * safe copy: where the module was unloaded, the block may be another module's, or be freed at this moment.
- * async-signal-safe. */
-uintptr_t pp_tls_address(const struct pp_tls_word *word, uintptr_t thread_pointer);
+/* A thread's block of a module that is never unloaded. Zeroed at first. */
+struct pp_tls_block {
+    uint64_t module;
+    uintptr_t address;
+};
 
-/* Copies such a word of another thread; false if it has none. Through copies only. async-signal-safe. */
+/* Copies a PP_TLS_FIXED or PP_TLS_DYNAMIC word of any thread; false if it has none. async-signal-safe. */
 bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value);
 
-/* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. Loads the
- * thread's own descriptor, DTV and block, and copies values beyond the first block of keys. async-signal-safe. */
+/* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. A dynamic
+ * word may be any number, if glibc is enlarging the DTV. async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
+
+/* Does so for a module that is never unloaded. *certain: the word is not any number. That is known once the thread was
+ * met `outside` of the loader: the block is then kept in *known. async-signal-safe. */
+uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_pointer, bool outside,
+                               struct pp_tls_block *known, bool *certain);
+
+/* Turns a dynamic word into a fixed one if every thread has it at the same distance from its thread pointer, as of
+ * libraries that are loaded at the start. In normal context. */
+void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer);
 
 #endif

@@ -267,8 +267,8 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                        pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
                    ? awaiter_of_value(search, argument, depth)
                    : 0;
-    if (reader->python->layout.minor >= 10 || !pp_type_is_named(reader, type, "TaskWakeupMethWrapper") ||
-        pp_object_has_class(reader, callback, PP_CLASS_HEAP))
+    if (reader->python->layout.minor >= 10 || pp_object_has_class(reader, callback, PP_CLASS_HEAP) ||
+        !pp_type_is_named(reader, type, "TaskWakeupMethWrapper"))
         return 0;
     self = field(search, callback, WAKEUP_TASK);
     return is_task(search, self) ? self : 0;

@@ -46,19 +46,32 @@ static bool read_old(const struct pp_context_reader *reader, uintptr_t *greenlet
     return true;
 }
 
-/* Reads the running greenlet, 0: the thread's first one. async-signal-safe. */
-static bool read_current(const struct pp_context_reader *reader, uintptr_t *greenlet)
+/* Reads the word of the thread in the extension's TLS block (since 2.0). CPython unloads no extension.
+ * async-signal-safe. */
+static uintptr_t read_word(const struct pp_context_reader *reader, bool *certain)
 {
-    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    struct pp_slot *slot = reader->slot;
+    struct pp_tls_word word = {
+        .kind = PP_TLS_DYNAMIC, .module = reader->facts->greenlet.tls_module, .offset = sizeof(uintptr_t)};
+    return pp_tls_read_in_block(&word, slot->thread.thread_pointer, pp_outside_loader(slot),
+                                &slot->thread.greenlet_block, certain);
+}
+
+/* Reads the running greenlet, 0: the thread's first one. Of a thread whose word is not certain all is to be copied:
+ * *careful becomes the reader for that. async-signal-safe. */
+static bool read_current(const struct pp_context_reader *reader, struct pp_context_reader *careful, uintptr_t *greenlet)
+{
     uintptr_t first_and_current[2];
-    if (facts->current)
+    bool certain;
+    *careful = *reader;
+    if (reader->facts->greenlet.current)
         return read_old(reader, greenlet);
-    struct pp_tls_word word = {.kind = PP_TLS_DYNAMIC, .module = facts->tls_module, .offset = sizeof(uintptr_t)};
-    uintptr_t state = pp_tls_read(&word, reader->slot->thread.thread_pointer);
+    uintptr_t state = read_word(reader, &certain);
+    careful->objects.plain &= certain;
     *greenlet = 0;
     if (!state || state == STATE_NONE)
         return true;
-    if (!pp_object_copy(&reader->objects, first_and_current, state, sizeof first_and_current))
+    if (!pp_object_copy(&careful->objects, first_and_current, state, sizeof first_and_current))
         return false;
     if (first_and_current[1] != first_and_current[0])
         *greenlet = first_and_current[1];
@@ -68,8 +81,8 @@ static bool read_current(const struct pp_context_reader *reader, uintptr_t *gree
 bool pp_greenlets_used(const struct pp_context_reader *reader)
 {
     const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
-    struct pp_tls_word word = {.kind = PP_TLS_DYNAMIC, .module = facts->tls_module, .offset = sizeof(uintptr_t)};
-    return facts->type && (facts->current || pp_tls_read(&word, reader->slot->thread.thread_pointer) > STATE_NONE);
+    bool certain;
+    return facts->type && (facts->current || read_word(reader, &certain) > STATE_NONE);
 }
 
 enum kind {
@@ -208,11 +221,13 @@ static void read_site(const struct pp_context_reader *reader, uintptr_t greenlet
     }
 }
 
-bool pp_greenlet_read(const struct pp_context_reader *reader, struct pp_context *greenlet, struct pp_context *site)
+bool pp_greenlet_read(const struct pp_context_reader *any, struct pp_context *greenlet, struct pp_context *site)
 {
-    const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
+    struct pp_context_reader careful;
+    const struct pp_context_reader *reader = &careful;
+    const struct pp_greenlet_facts *facts = &any->facts->greenlet;
     uintptr_t current, type, dict, value;
-    if (!read_current(reader, &current))
+    if (!read_current(any, &careful, &current))
         return false;
     if (!current)
         return true;
@@ -254,13 +269,15 @@ static bool is_switching(const struct pp_native_stack *native)
     return runs_extension && !native->continuable; /* its callers are not known */
 }
 
-bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct pp_native_stack *native,
-                            uintptr_t frame, struct pp_frame_says says, struct pp_context *greenlet)
+bool pp_greenlet_read_frame(const struct pp_context_reader *any, const struct pp_native_stack *native, uintptr_t frame,
+                            struct pp_frame_says says, struct pp_context *greenlet)
 {
-    const struct pp_object_reader *objects = &reader->objects;
-    const struct pp_python_layout *layout = &objects->python->layout;
+    struct pp_context_reader careful;
+    const struct pp_context_reader *reader = &careful;
+    const struct pp_object_reader *objects = &careful.objects;
+    const struct pp_python_layout *layout = &any->objects.python->layout;
     uintptr_t current, type, value;
-    if (!read_current(reader, &current) || !current || kind_of(reader, current, &type) == UNKNOWN ||
+    if (!read_current(any, &careful, &current) || !current || kind_of(reader, current, &type) == UNKNOWN ||
         is_switching(native))
         return false;
     greenlet->identity = PP_SAME_NAME;

@@ -4,8 +4,8 @@
  * to the next.
  *
  * It is as safe and as right as reading: words are compared in the order in which they were read, so each is loaded
- * where reading would load it now, and equal words lead to equal results. What reading does not find by words it finds
- * by the key. */
+ * where reading would load it now, and equal words lead to equal results. Only plain readers record (objects.h). What
+ * reading does not find by words it finds by the key. */
 #ifndef PP_CONTEXT_RECALL_H
 #define PP_CONTEXT_RECALL_H
 

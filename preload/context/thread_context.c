@@ -58,12 +58,11 @@ void pp_thread_context_read(const struct pp_context_reader *reader, struct pp_co
 {
     static const char unnamed[] = PP_SPAN_UNNAMED, unknown[] = PP_SPAN_UNKNOWN;
     struct record record;
-    uintptr_t at, word = pp_tls_address(&reader->facts->thread_context.word, reader->slot->thread.thread_pointer);
+    uintptr_t at;
     pp_recall_refuse(reader);
-    /* the library may have been unloaded since its word was found: a tick that came while glibc freed the thread's
-     * block of it, or read beyond the block of the next library, crashed */
-    if (!word || !pp_safe_read(reader->objects.pid, &at, word, sizeof at) || at < PP_LOWEST_ADDRESS ||
-        !pp_safe_read(reader->objects.pid, &record, at, sizeof record) || record.valid != 1)
+    /* The library may have been unloaded since its word was found: the block may be another's, or be freed. */
+    if (!pp_tls_copy(&reader->facts->thread_context.word, reader->slot->thread.thread_pointer, &at) ||
+        at < PP_LOWEST_ADDRESS || !pp_safe_read(reader->objects.pid, &record, at, sizeof record) || record.valid != 1)
         return;
     if (may_be_another(reader)) {
         context->identity = PP_SAME_NAME;

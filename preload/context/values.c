@@ -38,9 +38,14 @@ bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, co
 
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name)
 {
-    uintptr_t address;
-    return pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_NAME, &address) &&
-           pp_c_string_is(reader, address, name);
+    /* Up to 3.10 a class made by PyType_FromSpec keeps the address of a name that its maker may have freed. */
+    struct pp_object_reader careful = *reader;
+    uintptr_t address, flags, fields = type + pp_object_header(reader);
+    if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) ||
+        !pp_object_word(reader, fields + PP_TYPE_NAME, &address))
+        return false;
+    careful.plain &= !(flags >> PP_CLASS_HEAP & 1);
+    return pp_c_string_is(&careful, address, name);
 }
 
 bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)

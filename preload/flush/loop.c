@@ -13,6 +13,7 @@
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
+#include "../threads/signal.h"
 #include "context_facts.h"
 #include "interval.h"
 #include "rate.h"
@@ -188,6 +189,8 @@ void *pp_flush_loop(void *argument)
             pp_context_facts_refresh(true);
         if (why & PP_WAKE_EVENT || now >= young)
             young = pp_events_answer(now);
+        if (why & PP_WAKE_SIGNAL)
+            pp_signal_give_away_sigurg();
         if (why & PP_WAKE_STACK)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)

@@ -17,28 +17,32 @@
 #define SLACK         8
 #define BLOCK         4096u /* a file takes whole blocks */
 #define NAME_SIZE     64
-#define MAX_OLDEST    128 /* removed at most in one scan of the directory */
-#define MAX_ROUNDS    64
+#define MAX_FILES     (1u << 15) /* each counts as this part of the limit at least, so that there are no more */
+#define MAX_OLDEST    (1u << 13) /* removed at most in one scan of the directory */
 #define MAX_PROCESSES 512
 #define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone, and must not keep us busy */
 
-struct candidate {
-    uint64_t changed_ns, bytes;
-    char name[NAME_SIZE];
+/* A file by its name, PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
+struct file {
+    uint64_t made_ns;
+    uint32_t pid, random;
+    uint32_t blocks; /* 0: it was not looked at */
 };
 
 struct process {
-    uint64_t pid, newest_ns; /* when its newest file was made */
+    uint32_t pid;
+    uint64_t newest_ns; /* when its newest file was made */
 };
 
 struct scan {
     int directory;
     uid_t user;
-    const char *own_name;
-    uint64_t bytes; /* of all profiles of the user */
+    uint64_t limit;
+    uint64_t bytes;  /* of all profiles of the user */
+    unsigned looked; /* at so many of them */
     unsigned count;
-    struct candidate oldest[MAX_OLDEST]; /* in order, the oldest first */
-    unsigned processes;                  /* live, with files in the directory */
+    struct file oldest[MAX_OLDEST]; /* a heap, the newest of them first */
+    unsigned processes;             /* live ones that have made some of these */
     struct process alive[MAX_PROCESSES];
 };
 
@@ -64,15 +68,98 @@ static bool take_number(const char **at, uint64_t *number)
     return *at > start;
 }
 
-/* Recognizes PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
-static bool is_log_name(const char *at, uint64_t *pid, uint64_t *made_ns)
+static bool take_random(const char *at, uint32_t *random)
 {
-    return strlen(at) < NAME_SIZE && take_number(&at, pid) && *at++ == '-' && take_number(&at, made_ns) &&
-           *at++ == '-' && strspn(at, "0123456789abcdef") == 8 && strcmp(at + 8, PP_LOG_SUFFIX) == 0;
+    static const char digits[] = "0123456789abcdef";
+    *random = 0;
+    for (unsigned i = 0; i < 8; i++) {
+        const char *digit = at[i] ? strchr(digits, at[i]) : NULL;
+        if (!digit)
+            return false;
+        *random = *random << 4 | (uint32_t)(digit - digits);
+    }
+    return strcmp(at + 8, PP_LOG_SUFFIX) == 0;
 }
 
-/* Returns NULL when no process has this pid. */
-static struct process *find_process(struct scan *scan, uint64_t pid)
+static bool is_log_name(const char *at, struct file *file)
+{
+    uint64_t pid;
+    if (strlen(at) >= NAME_SIZE || !take_number(&at, &pid) || pid > UINT32_MAX || *at++ != '-' ||
+        !take_number(&at, &file->made_ns) || *at++ != '-')
+        return false;
+    file->pid = (uint32_t)pid;
+    return take_random(at, &file->random);
+}
+
+static const char *name_of(const struct file *file, char *name)
+{
+    return pp_format(name, NAME_SIZE, "%u-%lu-%08x" PP_LOG_SUFFIX, file->pid, file->made_ns, file->random);
+}
+
+/* Finds how many blocks a file of the user takes; false if it is none. */
+static bool look_at(struct scan *scan, const char *name, struct file *file)
+{
+    struct stat status;
+    scan->looked++;
+    if (pp_syscall4(SYS_newfstatat, scan->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISREG(status.st_mode) || status.st_uid != scan->user)
+        return false;
+    uint64_t blocks = ((uint64_t)status.st_size + BLOCK - 1) / BLOCK;
+    file->blocks = !blocks ? 1 : blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
+    return true;
+}
+
+/* What a file counts. */
+static uint64_t counted(const struct scan *scan, const struct file *file)
+{
+    uint64_t bytes = file->blocks * (uint64_t)BLOCK, least = scan->limit / MAX_FILES;
+    return bytes > least ? bytes : least;
+}
+
+/* Lets the first of `count` files in the heap sink to where it belongs. */
+static void sink(struct file *heap, unsigned count)
+{
+    unsigned at = 0, child;
+    while ((child = 2 * at + 1) < count) {
+        child += child + 1 < count && heap[child + 1].made_ns > heap[child].made_ns;
+        if (heap[at].made_ns >= heap[child].made_ns)
+            return;
+        struct file moved = heap[at];
+        heap[at] = heap[child];
+        heap[at = child] = moved;
+    }
+}
+
+static void add_file(struct scan *scan, const struct file *file)
+{
+    struct file *heap = scan->oldest;
+    if (scan->count == MAX_OLDEST) {
+        if (file->made_ns >= heap->made_ns)
+            return;
+        *heap = *file;
+        sink(heap, MAX_OLDEST);
+        return;
+    }
+    unsigned at = scan->count++;
+    for (; at > 0 && heap[(at - 1) / 2].made_ns < file->made_ns; at = (at - 1) / 2)
+        heap[at] = heap[(at - 1) / 2];
+    heap[at] = *file;
+}
+
+/* Where there are too many files already, how large the others are does not matter. */
+static void note_file(const char *name, void *argument)
+{
+    struct scan *scan = argument;
+    struct file file = {.blocks = 0};
+    bool enough = scan->looked >= MAX_FILES && scan->bytes > scan->limit;
+    if (!is_log_name(name, &file) || (!enough && !look_at(scan, name, &file)))
+        return;
+    scan->bytes += counted(scan, &file);
+    add_file(scan, &file);
+}
+
+/* Returns NULL when no process is known by this pid. */
+static struct process *find_process(struct scan *scan, uint32_t pid)
 {
     for (unsigned i = 0; i < scan->processes; i++)
         if (scan->alive[i].pid == pid)
@@ -82,61 +169,72 @@ static struct process *find_process(struct scan *scan, uint64_t pid)
 
 static void note_process(const char *name, void *argument)
 {
-    struct scan *scan = argument;
+    struct file file;
+    struct process *process = is_log_name(name, &file) ? find_process(argument, file.pid) : NULL;
+    if (process && process->newest_ns < file.made_ns)
+        process->newest_ns = file.made_ns;
+}
+
+static bool is_alive(uint32_t pid)
+{
     char path[32];
     struct stat status;
-    uint64_t pid, made_ns;
-    if (!is_log_name(name, &pid, &made_ns))
-        return;
-    struct process *process = find_process(scan, pid);
-    if (!process && scan->processes < MAX_PROCESSES) {
-        if (pp_syscall4(SYS_lstat, (long)pp_format(path, sizeof path, "/proc/%lu", pid), (long)&status, 0, 0) != 0)
-            return;
-        process = &scan->alive[scan->processes++];
-        *process = (struct process){pid, made_ns};
-    }
-    if (process && process->newest_ns < made_ns)
-        process->newest_ns = made_ns;
-}
-
-static void add_candidate(struct scan *scan, const struct candidate *candidate)
-{
-    unsigned at = scan->count;
-    while (at > 0 && candidate->changed_ns < scan->oldest[at - 1].changed_ns)
-        at--;
-    if (at == MAX_OLDEST)
-        return;
-    unsigned later = (scan->count < MAX_OLDEST ? scan->count : MAX_OLDEST - 1) - at;
-    memmove(&scan->oldest[at + 1], &scan->oldest[at], later * sizeof *scan->oldest);
-    scan->oldest[at] = *candidate;
-    scan->count += scan->count < MAX_OLDEST;
-}
-
-static void note_file(const char *name, void *argument)
-{
-    struct scan *scan = argument;
-    struct stat status;
-    struct candidate candidate;
-    uint64_t pid, made_ns;
-    if (!is_log_name(name, &pid, &made_ns) ||
-        pp_syscall4(SYS_newfstatat, scan->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0)
-        return;
-    if (!S_ISREG(status.st_mode) || status.st_uid != scan->user)
-        return;
-    candidate.bytes = ((uint64_t)status.st_size + BLOCK - 1) & ~(uint64_t)(BLOCK - 1);
-    candidate.changed_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    scan->bytes += candidate.bytes;
-    strcpy(candidate.name, name);
-    const struct process *process = find_process(scan, pid);
-    if (strcmp(name, scan->own_name) != 0 && (!process || process->newest_ns != made_ns))
-        add_candidate(scan, &candidate);
+    return pp_syscall4(SYS_lstat, (long)pp_format(path, sizeof path, "/proc/%u", pid), (long)&status, 0, 0) == 0;
 }
 
 static void scan_directory(struct scan *scan, void (*each)(const char *name, void *argument))
 {
-    scan->bytes = scan->count = 0;
     pp_syscall4(SYS_lseek, scan->directory, 0, 0, 0);
     pp_each_entry(scan->directory, MAX_ENTRIES, each, scan);
+}
+
+/* Finds the live processes among those that have made the oldest files, and when each has made its newest. */
+static void find_processes(struct scan *scan)
+{
+    scan->processes = 0;
+    for (unsigned i = 0; i < scan->count; i++)
+        if (!find_process(scan, scan->oldest[i].pid) && is_alive(scan->oldest[i].pid)) {
+            if (scan->processes == MAX_PROCESSES)
+                break;
+            scan->alive[scan->processes++] = (struct process){scan->oldest[i].pid, 0};
+        }
+    if (scan->processes)
+        scan_directory(scan, note_process);
+}
+
+/* Puts the oldest first. */
+static void sort(struct scan *scan)
+{
+    for (unsigned left = scan->count; left > 1; left--) {
+        struct file newest = scan->oldest[0];
+        scan->oldest[0] = scan->oldest[left - 1];
+        scan->oldest[left - 1] = newest;
+        sink(scan->oldest, left - 1);
+    }
+}
+
+static void remove_oldest(struct scan *scan, const char *own_name, struct pp_disk_removed *removed)
+{
+    char name[NAME_SIZE];
+    uint64_t target = scan->limit - scan->limit / SLACK;
+    find_processes(scan);
+    sort(scan);
+    for (unsigned i = 0; i < scan->count && scan->bytes > target; i++) {
+        struct file *file = &scan->oldest[i];
+        const struct process *process = find_process(scan, file->pid);
+        if (strcmp(name_of(file, name), own_name) == 0 || (process && process->newest_ns == file->made_ns))
+            continue;
+        uint64_t part = counted(scan, file);
+        if (!file->blocks && !look_at(scan, name, file))
+            continue;
+        long result = pp_syscall4(SYS_unlinkat, scan->directory, (long)name, 0, 0);
+        if (result == 0) {
+            removed->files++;
+            removed->bytes += file->blocks * (uint64_t)BLOCK;
+        }
+        if (result == 0 || result == -ENOENT) /* another process has removed it */
+            scan->bytes -= part;
+    }
 }
 
 struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit)
@@ -150,29 +248,11 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
     if (scan.directory < 0)
         return removed;
     scan.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
-    scan.own_name = own_name;
-    scan.processes = 0;
-    scan_directory(&scan, note_process);
+    scan.limit = limit;
+    scan.bytes = scan.count = scan.looked = 0;
     scan_directory(&scan, note_file);
-    uint64_t target = scan.bytes > limit ? limit - limit / SLACK : UINT64_MAX;
-    for (unsigned round = 0; round < MAX_ROUNDS && scan.bytes > target && scan.count; round++) {
-        bool stuck = true; /* files that cannot be removed would come up again each round */
-        for (unsigned i = 0; i < scan.count && scan.bytes > target; i++) {
-            const struct candidate *candidate = &scan.oldest[i];
-            long result = pp_syscall4(SYS_unlinkat, scan.directory, (long)candidate->name, 0, 0);
-            if (result == 0) {
-                removed.files++;
-                removed.bytes += candidate->bytes;
-            }
-            /* ENOENT: another process has removed it */
-            stuck = stuck && result != 0 && result != -ENOENT;
-            scan.bytes -= candidate->bytes;
-        }
-        if (stuck)
-            break;
-        if (scan.bytes > target)
-            scan_directory(&scan, note_file);
-    }
+    if (scan.bytes > limit)
+        remove_oldest(&scan, own_name, &removed);
     pp_sys_close(scan.directory);
     return removed;
 }

@@ -279,6 +279,8 @@ static const char *check(struct search *search)
         python->layout.heap_type.cached_keys = 0;
     if (!pin(search->name))
         return "it cannot be kept loaded";
+    pp_tls_fix(&python->attached, (uintptr_t)pthread_self());
+    pp_tls_fix(&python->bound, (uintptr_t)pthread_self());
     if (python->attached.kind && !agrees_with_getter(&python->attached, search->get_attached))
         python->attached.kind = PP_TLS_NONE;
     if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {

@@ -199,6 +199,14 @@ void pp_signal_give_away(const sigset_t *wanted)
     follow_here();
 }
 
+void pp_signal_give_away_sigurg(void)
+{
+    uint64_t mask = begin_change();
+    if (atomic_load(&pp_capture.signal) == SIGURG)
+        give_away(mask);
+    end_change(mask);
+}
+
 void pp_signal_check_action(void)
 {
     struct sigaction now;

@@ -4,8 +4,8 @@
  * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a
  * tick is never deadly; debuggers pass it on without a word; and hardly a program uses it. A program may set it to
  * SIG_DFL or SIG_IGN, and reads back what it set, while our handler stays. A program that handles it, or blocks it or
- * waits for it by name, gets it whole: our timers move to the highest real-time signal that the program neither
- * handles nor has named. Go's runtime and PostgreSQL use SIGURG. */
+ * waits for it by name, or that is sent it by others, gets it whole: our timers move to the highest real-time signal
+ * that the program neither handles nor has named. Go's runtime and PostgreSQL use SIGURG. */
 #ifndef PP_THREADS_SIGNAL_H
 #define PP_THREADS_SIGNAL_H
 
@@ -28,6 +28,9 @@ struct sigaction pp_signal_believed(void);
 
 /* Gives the signals of this set to the program: if ours is among them, our timers move to another. Normal context. */
 void pp_signal_give_away(const sigset_t *wanted);
+
+/* Gives SIGURG to a program that others send it to, so that it is ignored without a handler. Flush thread only. */
+void pp_signal_give_away_sigurg(void);
 
 /* Unblocks our new signal in the calling thread, the slot's, if our signal has changed (pp_slot_follow_signal). The
  * handler does this only on request, and only if the thread believes that it blocks our old signal. */

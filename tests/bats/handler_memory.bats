@@ -53,6 +53,53 @@ for i in range(8):
     for thread in threads: thread.join()'
 }
 
+subinterpreters_end() {
+    in_c '
+ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(4096), ctypes.c_size_t(10 << 20))
+try:
+    import _xxsubinterpreters as interpreters
+except ImportError:
+    import _interpreters as interpreters
+end = time.process_time() + 1
+while time.process_time() < end:
+    interpreter = interpreters.create()
+    interpreters.run_string(interpreter, "sum(range(20000))")
+    interpreters.destroy(interpreter)'
+}
+
+@test "interpreters that end under an allocator that unmaps" {
+    with_a_python subinterpreters_end
+}
+
+# glibc keeps room in a DTV for 14 libraries more than there are. It frees the old one before the thread has the new one.
+enlarged_dtv() {
+    in_c '
+import os
+ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(250), ctypes.c_size_t(1500))
+ready, loaded = threading.Barrier(5), threading.Event()
+def use_late():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end: pass
+    ready.wait()
+    loaded.wait()
+    late[-1].used_here()
+    while time.thread_time() < end + 0.02: pass
+threads = [threading.Thread(target=use_late) for _ in range(4)]
+for thread in threads: thread.start()
+ready.wait()
+late = [ctypes.PyDLL(f"{directory}late{i}.so") for i in range(20)]
+loaded.set()
+for thread in threads: thread.join()' use_late
+}
+
+@test "libraries with thread-local storage that are loaded late: a DTV is freed under a thread, with the GIL" {
+    gcc -O1 -shared -fPIC -o "$BATS_FILE_TMPDIR/late.so" "$WORKLOADS/lib/late_tls.c"
+    for ((i = 0; i < 20; i++)); do
+        cp "$BATS_FILE_TMPDIR/late.so" "$BATS_FILE_TMPDIR/late$i.so"
+    done
+    with_each_python enlarged_dtv
+}
+
 @test "an FS register of the program's own, checks of alignment, a hole in the stack and unwind information that is wrong" {
     for function in other_fs alignment_checks; do
         in_c "odd.$function(loops)" "$function \(odd_memory.so\)"

@@ -233,6 +233,45 @@ print(signal.sigtimedwait(signal.valid_signals(), 5))"""])' >out.txt
     cpu_near "$(reader inclusive stacks.txt '<module>')" 300000000 60 "sampled by another signal"
 }
 
+# Without a handler SIGURG is ignored, and no call that waits ends early by it. Calls of C: Python repeats its own.
+left_alone() {
+    profiled "$PYTHON" -c "
+import ctypes, re, signal, sys, threading, time
+libc = ctypes.CDLL(None)
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: sum(range(100))
+def wait_and_get_it():
+    def send():
+        time.sleep(0.02)
+        signal.pthread_kill(threading.main_thread().ident, signal.SIGURG)
+    sender = threading.Thread(target=send)
+    sender.start()
+    early = libc.poll(None, 0, 100)
+    sender.join()
+    return early
+def is_caught():
+    return int(re.search(r'SigCgt:\\s*(\\w+)', open('/proc/self/status').read())[1], 16) >> signal.SIGURG - 1 & 1
+spin(0.3)
+assert is_caught()
+wait_and_get_it()
+end = time.monotonic() + 20
+while is_caught() and time.monotonic() < end: time.sleep(0.01)
+print(is_caught(), [wait_and_get_it() for _ in range(5)], signal.getsignal(signal.SIGURG) is signal.SIG_DFL)
+def afterwards(): spin(0.5)
+afterwards()" >out.txt
+}
+
+@test "a program that leaves SIGURG alone and is sent it: at most one call ends early, and sampling goes on" {
+    for clock in tick perf; do
+        rm -rf pyprof.out
+        PYPROF_CLOCK=$clock left_alone 2>err.txt || fail "$clock: $(cat err.txt)"
+        [ "$(cat out.txt)" = "0 [0, 0, 0, 0, 0] True" ] || fail "$clock: caught, calls that end early, action: $(cat out.txt)"
+        collapsed >stacks.txt
+        cpu_near "$(reader inclusive stacks.txt afterwards)" 500000000 20 "afterwards, $clock"
+    done
+}
+
 @test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
     for how in pending descriptor waits masks; do
         [ "$(profiled "$PYTHON" "$WORKLOADS/real_time.py" $how)" = 20 ] || fail "$how: signals of the program's are lost"

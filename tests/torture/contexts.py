@@ -4,6 +4,7 @@ A byte for each kind of context says, while a function that only computes runs, 
 (contexts.h). Around these functions, in the libraries' own code, any context that the program has is right."""
 import argparse
 import asyncio
+import contextvars
 import ctypes
 import functools
 import os
@@ -62,9 +63,27 @@ async def default_name(awaiters):
 async def renamed(awaiters):
     for name in "first", "second":
         text = number(TASK, name)
-        asyncio.current_task().set_name(name)
+        asyncio.current_task().set_name("".join(list(name)))  # which nothing else keeps alive
         await step(text, awaiters)
         await asyncio.sleep(0)
+
+
+variables = [contextvars.ContextVar(str(i)) for i in range(8)]
+callbacks = [lambda _, i=i: i for i in range(6)]  # for more than four a list takes other memory
+
+
+async def changing():
+    """Changes all that tells to what it belongs, so that what told it before is freed."""
+    me = asyncio.current_task()
+    for name in "first", "second":
+        me.set_name("".join(list(name)))
+        for callback in callbacks:
+            me.add_done_callback(callback)
+        for variable in variables:
+            variable.set([])
+        await asyncio.sleep(0)
+        for callback in callbacks:
+            me.remove_done_callback(callback)
 
 
 async def waiting(way, above):
@@ -140,6 +159,10 @@ async def main(way):
     elif way == "names":
         mine = (number(AWAITER, "main > main"),)
         await asyncio.gather(default_name(mine), renamed(mine))
+    elif way == "changing":
+        task = asyncio.ensure_future(changing())
+        task.add_done_callback(repr)  # what awaits it is in the list that changes
+        await asyncio.gather(task, asyncio.sleep(0))
     elif way == "callback":
         ready = asyncio.get_running_loop().create_future()
         asyncio.get_running_loop().call_soon(callback, ready)
@@ -162,12 +185,12 @@ async def eager(here):
         await task
 
 
-ROUNDS = [*WAYS, "names", "callback", "eager"]
+ROUNDS = [*WAYS, "names", "callback", "changing", "eager"]
 
 
 def prepare_asyncio():
     """The tasks that run now and then, while nothing says that they compute."""
-    for name in ("main", "waiting", "renamed", "default_name", "worker", "sleep", "started_eagerly", *WAYS):
+    for name in ("main", "waiting", "renamed", "default_name", "worker", "sleep", "started_eagerly", "changing", "first", "second", *WAYS):
         number(TASK, name)
     for kind in (AWAITER, AWAITER + 1, AWAITER + 2):
         number(kind, "main > main")
@@ -200,6 +223,7 @@ def main_program():
     parser = argparse.ArgumentParser()
     parser.add_argument("object")
     parser.add_argument("--steps", type=int, default=100000, help="how many instructions are stepped")
+    parser.add_argument("--each", type=int, default=1, help="instructions from one sample to the next")
     parser.add_argument("--first", type=int, default=0, help="number of the round to begin with")
     parser.add_argument("--source", choices=SOURCES, default="asyncio")
     options = parser.parse_args()
@@ -232,7 +256,10 @@ def main_program():
     compute(3)  # a sample tells which interpreter is to be searched
     end()
     library.contexts_refresh()
+    if "UNMAPPING_LATE" in os.environ:
+        ctypes.CDLL(None).pages_from(ctypes.c_size_t(1))
     count = options.first
+    library.torture_sample_each(ctypes.c_uint64(options.each))
     library.torture_limit(ctypes.c_uint64(options.steps))
     while library.torture_steps() < options.steps:
         run(count)  # stepped from begin to end

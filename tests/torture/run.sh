@@ -82,7 +82,8 @@ torture_unmapped() {
 contexts() {
     local log=$logs/$1.log python=$2 text=$3 kind=$4 exit right
     shift 4
-    timeout -k 5 "${TORTURE_TIMEOUT:-900}" "$python" tests/torture/contexts.py "$object" "$@" >"$log" 2>&1
+    timeout -k 5 "${TORTURE_TIMEOUT:-900}" env LD_PRELOAD="${UNMAPPING:-}" "$python" tests/torture/contexts.py "$object" \
+        "$@" >"$log" 2>&1
     exit=$?
     if grep -q "the test does not know" "$log"; then
         echo "ok - $text, contexts # SKIP $(sed -n 's/^skip: //p' "$log")"
@@ -92,6 +93,12 @@ contexts() {
     right=$(sed -n "s/^kind=$kind .*right=\([0-9]*\).*/\1/p" "$log")
     grep -q '^steps=' "$log" && ! grep -qE 'wrong=[1-9]|missing=[1-9]' "$log" && [ "${right:-0}" -gt 1000 ]
     result $? "$text: after every instruction it is right what it belongs to, $* (exit status $exit)"
+}
+
+# contexts_unmapped NAME PYTHON TEXT KIND OPTION...: so that a load from what is gone faults, or one beyond an object's end.
+# With --each what a sample recalls is gone before the next one comes; without, it is seen to change.
+contexts_unmapped() {
+    UNMAPPING=$logs/unmapping.so PYTHONMALLOC=malloc UNMAPPING_LATE=1 contexts "$1" "$2" "$3, freed memory unmapped" "${@:4}"
 }
 
 # packages COUNT PYTHON VERSION KIND STEPS PACKAGE...: of those sources that can be had here, which are packages.
@@ -115,7 +122,7 @@ eager_tasks() {
 
 # one_python COUNT PYTHON VERSION
 one_python() {
-    local count=$1 python=$2 text="$3 ($2)"
+    local count=$1 python=$2 text="$3 ($2)" source
     find_package "$python" "$3" greenlet || true
     if [ -n "$long" ]; then
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
@@ -129,6 +136,11 @@ one_python() {
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
         contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 2000000
         packages "$count" "$python" "$3" 5 1000000 opentelemetry-sdk
+        contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 1000000
+        for source in 1:asyncio 1:python-tasks 4:endpoints 6:labels; do
+            contexts_unmapped "$count-${source#*:}-unmapped" "$python" "$text" "${source%:*}" --source "${source#*:}" \
+                --steps 2000000 --each 37
+        done
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
         eager_tasks "$count" "$python" "$3" 110000
@@ -145,12 +157,16 @@ one_python() {
         1) packages "$count" "$python" "$3" 5 110000 opentelemetry-sdk ;;
         2) packages "$count" "$python" "$3" 1 110000 uvloop ;;
         esac
+        contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 150000 --each 11 \
+            --first $((count + 7))
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 100000 --first "$count"
         contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 125000 --first "$count"
     fi
 }
 
 mkdir -p "$logs"
+gcc -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -fno-builtin -shared -fPIC -o "$logs/unmapping.so" \
+    tests/workloads/lib/unmapping.c || exit 1
 rm -f "$logs"/*.tap
 count=0
 while read -r python version _; do

@@ -55,6 +55,7 @@ static unsigned minor;
 static bool started, stopping, other_threads;
 static uintptr_t last_pc;
 static uint64_t most_steps = UINT64_MAX;
+static uint64_t sampled_each = 1; /* steps */
 
 /* The library's modules call libc through this table; none of its wrappers is part of this object. */
 const struct pp_real *pp_real(void)
@@ -416,7 +417,8 @@ static void on_trap(int number, siginfo_t *info, void *argument)
                 pp_tables_reset(&tables);
                 pp_codes_reset();
             }
-            take_sample(context, pc);
+            if (count.steps % sampled_each == 0)
+                take_sample(context, pc);
         }
     }
     errno = saved_errno;
@@ -531,6 +533,11 @@ void torture_begin(uint32_t threads)
 void torture_end(void)
 {
     stopping = true;
+}
+
+void torture_sample_each(uint64_t steps)
+{
+    sampled_each = steps;
 }
 
 void torture_limit(uint64_t steps)

@@ -22,6 +22,8 @@ TORTURE_EXPORT void torture_end(void);
 TORTURE_EXPORT uint64_t torture_steps(void);
 /* No instruction is stepped after so many. */
 TORTURE_EXPORT void torture_limit(uint64_t steps);
+/* A sample is taken each so many steps: what one sample has met may be freed when the next comes. */
+TORTURE_EXPORT void torture_sample_each(uint64_t steps);
 /* One line of sums, then comments. */
 TORTURE_EXPORT void torture_report(void);
 

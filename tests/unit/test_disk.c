@@ -37,21 +37,20 @@ static int remove_root(void **state)
     return system(command);
 }
 
-/* Changed `age` seconds ago. */
-static void put_file(const char *name, off_t size, time_t age)
+static void put_file(const char *name, off_t size)
 {
-    struct timespec times[2] = {{1700000000 - age, 0}, {1700000000 - age, 0}};
     int fd = open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, size), 0);
-    assert_int_equal(futimens(fd, times), 0);
     close(fd);
 }
 
+/* The smaller the number, the older the file. */
 static const char *log_name(unsigned number)
 {
     static char name[64];
-    snprintf(name, sizeof name, "%u-1700000000000000000-%08x.pyprof", NO_PID + number, number);
+    snprintf(name, sizeof name, "%u-%lu-%08x.pyprof", NO_PID + number % 1000, 1700000000000000000 + (uint64_t)number,
+             number);
     return name;
 }
 
@@ -59,7 +58,7 @@ static void the_oldest_go_first(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 10; i++)
-        put_file(log_name(i), 100 * KIB, 1000 - i);
+        put_file(log_name(i), 100 * KIB);
     struct pp_disk_removed removed = pp_disk_trim(root, "none", 1100 * KIB);
     assert_int_equal(removed.files, 0);
     removed = pp_disk_trim(root, "none", 800 * KIB);
@@ -74,7 +73,7 @@ static void small_files_count_as_the_blocks_they_take(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < 10; i++)
-        put_file(log_name(i), 1, 1000 - i);
+        put_file(log_name(i), 1);
     assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 0);
     assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 3);
 }
@@ -88,16 +87,16 @@ static void nothing_else_is_touched(void **state)
         "notes.txt",           "1-2-00000000",
     };
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
-        put_file(others[i], 1000 * KIB, 5000);
-    put_file(log_name(0), 1000 * KIB, 4000);
-    put_file(log_name(1), 1000 * KIB, 3000);
+        put_file(others[i], 1000 * KIB);
+    put_file(log_name(0), 1000 * KIB);
+    put_file(log_name(1), 1000 * KIB);
     char own[64];
     strcpy(own, log_name(0));
     assert_int_equal(symlink("notes.txt", log_name(2)), 0);
     assert_int_equal(mkdir(log_name(3), 0700), 0);
     assert_int_equal(mkfifo(log_name(4), 0600), 0);
     if (geteuid() == 0) {
-        put_file(log_name(5), 1000 * KIB, 9000);
+        put_file(log_name(5), 1000 * KIB);
         assert_int_equal(chown(log_name(5), 12345, 12345), 0);
     }
     /* even if the own one is the oldest, and more than the limit alone */
@@ -117,11 +116,28 @@ static void many_files_go_in_order_too(void **state)
     (void)state;
     enum { FILES = 1000, LEFT = 105 };
     for (unsigned i = 0; i < FILES; i++)
-        put_file(log_name(i * 7 % FILES), 1, (time_t)(FILES - i * 7 % FILES));
+        put_file(log_name(i * 7 % FILES), 1);
     struct pp_disk_removed removed = pp_disk_trim(root, "none", 120 * 4 * KIB);
     assert_int_equal(removed.files, FILES - LEFT);
     for (unsigned i = 0; i < FILES; i++)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
+}
+
+/* However small they are, no more files are kept than can be looked at in a moment. */
+static void there_are_no_more_than_32768_files(void **state)
+{
+    (void)state;
+    enum { MOST = 32768, MORE = 100 };
+    const uint64_t limit = (uint64_t)1 << 30;
+    put_file("file", 1);
+    for (unsigned i = 0; i < MOST + MORE; i++) {
+        if (i == MOST)
+            assert_int_equal(pp_disk_trim(root, "none", limit).files, 0);
+        assert_int_equal(link("file", log_name(i)), 0);
+    }
+    assert_int_equal(pp_disk_trim(root, "none", limit).files, MOST / 8 + MORE);
+    for (unsigned i = 0; i < MOST + MORE; i += 16)
+        assert_int_equal(access(log_name(i), F_OK), i < MOST / 8 + MORE ? -1 : 0);
 }
 
 /* The newest file of each stays, however old; for one that ended its pid says that it is not there. */
@@ -138,16 +154,16 @@ static void files_of_live_processes_stay(void **state)
     snprintf(idle, sizeof idle, "%d-1700000000000000001-00000000.pyprof", child);
     snprintf(other, sizeof other, "%d-1700000000000000000-00000000.pyprof", getpid());
     for (unsigned i = 0; i < 300; i++)
-        put_file(log_name(i), 1, (time_t)(1000 - i));
-    put_file(before, 1, 3000);
-    put_file(idle, 1, 2000);
-    put_file(other, 1, 2500);
+        put_file(log_name(i), 1);
+    put_file(before, 1);
+    put_file(idle, 1);
+    put_file(other, 1);
     assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 295);
     assert_int_equal(access(before, F_OK), -1);
     assert_int_equal(access(idle, F_OK) | access(other, F_OK), 0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
-    put_file(log_name(400), 1, 0);
+    put_file(log_name(400), 1);
     assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 2);
     assert_int_equal(access(idle, F_OK), -1);
     assert_int_equal(access(other, F_OK), 0);
@@ -165,7 +181,7 @@ static void links_of_others_are_not_followed(void **state)
     assert_int_equal(symlink("logs", trap), 0);
     assert_int_equal(chmod(root, 01777) | chdir("logs"), 0);
     for (unsigned i = 0; i < 10; i++)
-        put_file(log_name(i), 1, (time_t)(1000 - i));
+        put_file(log_name(i), 1);
     assert_int_equal(lchown(trap, 12345, 12345), 0);
     assert_int_equal(pp_disk_trim(trap, "none", KIB).files, 0);
     assert_int_equal(lchown(trap, 0, 0), 0);
@@ -203,7 +219,7 @@ static void what_cannot_be_removed_is_left(void **state)
     enum { FILES = 300, USER = 12345 };
     bool is_root = geteuid() == 0;
     for (unsigned i = 0; i < FILES; i++) {
-        put_file(log_name(i), 1, (time_t)(FILES - i));
+        put_file(log_name(i), 1);
         assert_int_equal(is_root ? chown(log_name(i), USER, (gid_t)-1) : 0, 0);
     }
     assert_int_equal(chmod(root, 0555), 0);
@@ -233,7 +249,7 @@ static void no_directory_is_no_problem(void **state)
 {
     (void)state;
     assert_int_equal(pp_disk_trim("/nowhere/at/all", "none", 1).files, 0);
-    put_file("file", 1, 0);
+    put_file("file", 1);
     assert_int_equal(pp_disk_trim("file", "none", 1).files, 0);
 }
 
@@ -245,6 +261,7 @@ int main(void)
         TEST(small_files_count_as_the_blocks_they_take),
         TEST(nothing_else_is_touched),
         TEST(many_files_go_in_order_too),
+        TEST(there_are_no_more_than_32768_files),
         TEST(files_of_live_processes_stay),
         TEST(links_of_others_are_not_followed),
         TEST(what_cannot_be_removed_is_left),

@@ -1,6 +1,7 @@
 /* Copies of objects that another thread may free: a sample takes a few system calls, however long the chains are that
  * it follows; no copy outlives its sample; what is gone is not read. */
 #include "preload/context/object_copies.h"
+#include "preload/context/values.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -179,6 +180,25 @@ static void what_is_read_no_more_is_fetched_no_more(void **state)
     assert_false(copies.fetched);
 }
 
+/* What PyType_FromSpec was given: the maker may have freed the name. */
+static void a_class_whose_name_is_gone(void **state)
+{
+    (void)state;
+    struct pp_python python = {.layout = {.object_type = sizeof(uintptr_t)}};
+    const struct pp_object_reader reader = {.python = &python, .pid = pid, .plain = true};
+    uintptr_t *type = node(0), fields = 2; /* beyond its header */
+    char *name = (char *)memory + (PAGES - 1) * PP_COPY_PAGE;
+    strcpy(name, "lost");
+    type[fields + PP_TYPE_NAME / 8] = (uintptr_t)name;
+    for (int is_heap = 0; is_heap < 2; is_heap++) {
+        type[fields + PP_TYPE_FLAGS / 8] = (uintptr_t)is_heap << PP_CLASS_HEAP;
+        assert_true(pp_type_is_named(&reader, (uintptr_t)type, "lost"));
+        assert_false(pp_type_is_named(&reader, (uintptr_t)type, "last"));
+    }
+    assert_int_equal(mprotect(name, PP_COPY_PAGE, PROT_NONE), 0);
+    assert_false(pp_type_is_named(&reader, (uintptr_t)type, "lost"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -188,6 +208,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(our_own_memory_is_read_as_it_is, begin, end),
         cmocka_unit_test_setup_teardown(what_is_gone_is_not_read, begin, end),
         cmocka_unit_test_setup_teardown(more_pages_than_there_is_room_for, begin, end),
+        cmocka_unit_test_setup_teardown(a_class_whose_name_is_gone, begin, end),
         cmocka_unit_test_setup_teardown(what_is_read_no_more_is_fetched_no_more, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

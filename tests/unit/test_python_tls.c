@@ -12,9 +12,12 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#define PAGE 4096u
 
 struct lookup {
     uintptr_t address;
@@ -215,11 +218,94 @@ static void moved_key(void **state)
         pthread_key_delete(others[i]);
 }
 
+/* A thread's descriptor and DTV as glibc has them, the DTV and the block of the one module in pages of their own. */
+struct made_thread {
+    uintptr_t descriptor[2], *dtv, *block;
+};
+
+enum { MODULE = 2, OFFSET = 16, VALUE = 4711 };
+static const struct pp_tls_word made_word = {.kind = PP_TLS_DYNAMIC, .module = MODULE, .offset = OFFSET};
+
+static void make_thread(struct made_thread *thread)
+{
+    uintptr_t *pages = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(pages, MAP_FAILED);
+    thread->dtv = pages + 2;
+    thread->block = pages + PAGE / sizeof *pages;
+    thread->dtv[-2] = MODULE;
+    thread->dtv[2 * MODULE] = (uintptr_t)thread->block;
+    thread->block[OFFSET / sizeof(uintptr_t)] = VALUE;
+    thread->descriptor[1] = (uintptr_t)thread->dtv;
+}
+
+static uintptr_t read_made(const struct made_thread *thread, bool outside, struct pp_tls_block *known, bool *certain)
+{
+    return pp_tls_read_in_block(&made_word, (uintptr_t)thread->descriptor, outside, known, certain);
+}
+
+/* glibc frees the old DTV before the descriptor leads to the new one: a read at that moment must not fault, and is
+ * certain only in the block that was found outside of the loader. */
+static void enlarged_dtv(void **state)
+{
+    (void)state;
+    struct made_thread thread, other;
+    struct pp_tls_block known = {0};
+    uintptr_t value;
+    bool certain;
+    make_thread(&thread);
+    make_thread(&other);
+    assert_int_equal(read_made(&thread, false, &known, &certain), VALUE);
+    assert_false(certain);
+    /* the freed memory is another's now, and the other's block is freed */
+    uintptr_t block = thread.dtv[2 * MODULE];
+    thread.dtv[2 * MODULE] = (uintptr_t)other.block;
+    munmap((char *)other.block, PAGE);
+    assert_int_equal(read_made(&thread, false, &known, &certain), 0);
+    assert_false(certain);
+    assert_int_equal(pp_tls_read(&made_word, (uintptr_t)thread.descriptor), 0);
+    thread.dtv[2 * MODULE] = UINTPTR_MAX; /* not allocated */
+    assert_int_equal(read_made(&thread, true, &known, &certain), 0);
+    thread.dtv[2 * MODULE] = block;
+    struct pp_tls_block unknown = known;
+    for (int times = 0; times < 2; times++) {
+        assert_int_equal(read_made(&thread, !times, &known, &certain), VALUE);
+        assert_true(certain);
+    }
+    munmap(thread.dtv - 2, PAGE);
+    assert_int_equal(read_made(&thread, false, &known, &certain), VALUE);
+    assert_true(certain);
+    assert_int_equal(read_made(&thread, false, &unknown, &certain), 0);
+    assert_false(certain);
+    assert_int_equal(pp_tls_read(&made_word, (uintptr_t)thread.descriptor), 0);
+    assert_false(pp_tls_copy(&made_word, (uintptr_t)thread.descriptor, &value));
+}
+
+/* As known by what glibc notes of a block: of a library that is loaded at the start, and of one that is loaded late. */
+static void words_at_one_distance(void **state)
+{
+    (void)state;
+    struct made_thread thread;
+    make_thread(&thread);
+    uintptr_t pointer = (uintptr_t)(thread.block + 100);
+    thread.block[101] = (uintptr_t)thread.dtv;
+    for (uintptr_t note = 0; note < 2; note++) {
+        struct pp_tls_word fixed = made_word, dynamic = made_word;
+        thread.dtv[2 + 1] = thread.dtv[2 * MODULE + 1] = note;
+        pp_tls_fix(&fixed, pointer);
+        assert_int_equal(fixed.kind, PP_TLS_FIXED);
+        assert_int_equal(pp_tls_read(&fixed, pointer), VALUE);
+        thread.dtv[2 * MODULE + 1] = note ? 0 : (uintptr_t)thread.block;
+        pp_tls_fix(&dynamic, pointer);
+        assert_int_equal(dynamic.kind, PP_TLS_DYNAMIC);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(executable), cmocka_unit_test(late_library), cmocka_unit_test(late_library_with_static_tls),
-        cmocka_unit_test(any_bytes),  cmocka_unit_test(moved_key),
+        cmocka_unit_test(enlarged_dtv), cmocka_unit_test(words_at_one_distance),        cmocka_unit_test(executable),
+        cmocka_unit_test(late_library), cmocka_unit_test(late_library_with_static_tls), cmocka_unit_test(any_bytes),
+        cmocka_unit_test(moved_key),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
