@@ -166,7 +166,8 @@ def wsgi(application: Application) -> Application:
         return application
     from ._wsgi import wrap
 
-    return wrap(application)
+    wrapped: Application = wrap(application)
+    return wrapped
 
 
 def asgi(application: Application) -> Application:
@@ -178,7 +179,8 @@ def asgi(application: Application) -> Application:
         return application
     from ._asgi import wrap
 
-    return wrap(application)
+    wrapped: Application = wrap(application)
+    return wrapped
 
 
 def task_creators(loop: Any = None) -> None:

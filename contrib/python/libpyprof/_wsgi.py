@@ -63,7 +63,8 @@ def _is_told(body: Any, end: _End) -> bool:
 def _steps(body: Any, scope: labels, end: _End) -> Generator[Any, Any, Any]:
     """The generator, of which each step runs as a part of the request."""
     served = end.served
-    step, arguments = body.send, (None,)
+    step: Any = body.send
+    arguments: Any = (None,)
     try:
         while True:
             with _Step(served, scope):
@@ -134,7 +135,7 @@ class _Application(Stand):
             end()
             raise
         if type(body) is GeneratorType:
-            steps = _steps(body, scope, end)
+            steps: Any = _steps(body, scope, end)
             steps.__name__, steps.__qualname__ = body.__name__, body.__qualname__
             return steps
         if not name_of(_is_told, body, end):
