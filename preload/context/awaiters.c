@@ -140,14 +140,17 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
     struct pp_object_reader unrecorded = *reader; /* names of functions do not change */
-    uintptr_t code, cell, frame = search->reader->facts->awaiters.anyio ? pp_task_frame(search->reader, task) : 0;
+    uintptr_t code, scope, type,
+        frame = search->reader->facts->awaiters.anyio ? pp_task_frame(search->reader, task) : 0;
     unrecorded.set = NULL;
     if (!frame || !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
         return 0;
     struct pp_frame_says says = pp_frame_says_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
-    return says.rule == PP_FRAME_FROM_THREAD && pp_frame_local_read(reader, frame, says.local, &cell)
-               ? host_of_scope(search, field(search, cell, PP_CELL_VALUE))
-               : 0;
+    if (says.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, says.local, &scope) ||
+        !pp_object_type(reader, scope, &type))
+        return 0;
+    /* an argument, in later versions a variable of the function around it */
+    return host_of_scope(search, pp_type_is_named(reader, type, "cell") ? field(search, scope, PP_CELL_VALUE) : scope);
 }
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
