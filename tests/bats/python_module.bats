@@ -216,7 +216,24 @@ def part(name):
         yield
 
 
+def deep(depth):
+    with labels(depth=depth, tenant="deep"):
+        assert now() == b"depth=%d;tenant=deep" % depth
+        if depth:
+            deep(depth - 1)
+
+
+async def chain(left):
+    with labels(left=left):
+        assert now() == b"left=%d" % left and len(libpyprof._scopes.get()) < 100
+        if left:
+            await asyncio.ensure_future(chain(left - 1))
+
+
 within(3)
+deep(100)
+assert now() == b"none"
+asyncio.run(chain(100))
 assert asyncio.run(several()) == [b"none"] * 3 and now() == b"none"
 found = []
 threads = [threading.Thread(target=in_thread, args=(found,)) for _ in range(4)]

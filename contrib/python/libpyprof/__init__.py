@@ -16,7 +16,7 @@ from contextvars import ContextVar
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Optional, Tuple, Type, TypeVar
+    from typing import Any, Dict, Optional, Tuple, Type, TypeVar
 
     Application = TypeVar("Application")
 
@@ -24,8 +24,10 @@ __all__ = ["asgi", "is_active", "labels", "pause", "request", "resume", "task_cr
 
 # The profiler finds this variable by its name.
 pyprof_labels: ContextVar[bytes] = ContextVar("pyprof_labels")
-# The scopes that this context is in, the outermost first: what the labels are made of.
-_scopes: ContextVar[Tuple[labels, ...]] = ContextVar("pyprof_scopes", default=())
+# The scopes that this context is in, the outermost first: their labels, the object, how often it was entered there. The
+# outermost of too many are one without an object: each of a chain of tasks may inherit those of the one before.
+_scopes: ContextVar[Tuple[Tuple[Dict[bytes, bytes], Any, int], ...]] = ContextVar("pyprof_scopes", default=())
+MOST_SCOPES = 32
 MOST_BYTES = 256
 
 _library: Any = None  # False: not preloaded
@@ -104,11 +106,14 @@ def _text(value: str) -> bytes:
     return text.replace(b";", b"%3B").replace(b"=", b"%3D").replace(b"\n", b"%0A")
 
 
-def _set_scopes(scopes: Tuple[labels, ...]) -> None:
-    """Has the context these labels: of each key the innermost value, as long as there is room."""
-    pairs = {}
-    for scope in scopes:
-        pairs.update(scope._values)
+def _set_scopes(scopes: Any) -> None:
+    """Has the context their labels: of each key the innermost value, as long as there is room."""
+    if len(scopes) > MOST_SCOPES:
+        (outer, _, times), (inner, _, more) = scopes[:2]
+        scopes = (({**outer, **inner}, None, times + more),) + scopes[2:]
+    pairs: Dict[bytes, bytes] = {}
+    for values, _, _ in scopes:
+        pairs.update(values)
     text = b""
     for key, value in pairs.items():
         longer = (text and text + b";") + key + b"=" + value
@@ -139,7 +144,9 @@ class labels:
 
     def __enter__(self) -> labels:
         if self._is_used:
-            _set_scopes(_scopes.get() + (self,))
+            scopes = _scopes.get()
+            times = scopes[-1][2] if scopes and scopes[-1][1] is self else 0
+            _set_scopes((scopes[:-1] if times else scopes) + ((self._values, self, times + 1),))
             if self._endpoint is not None:
                 served = _served.get()
                 if served is not None:
@@ -153,8 +160,9 @@ class labels:
             scopes = _scopes.get()
             # Not there: a generator is closed in another context. Not the last: generators end in another order.
             for i in range(len(scopes) - 1, -1, -1):
-                if scopes[i] is self:
-                    _set_scopes(scopes[:i] + scopes[i + 1 :])
+                values, scope, times = scopes[i]
+                if scope is self or scope is None:
+                    _set_scopes(scopes[:i] + (((values, scope, times - 1),) if times > 1 else ()) + scopes[i + 1 :])
                     break
 
 
