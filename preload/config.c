@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/config.h"
+#include "base/keyed_hash.h"
 #include "base/message.h"
 #include "base/syscalls.h"
 #include "common/settings.h"
 #include "start.h"
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 static uint64_t read_setting(enum pp_setting setting, enum pp_cause cause)
@@ -115,15 +117,32 @@ static bool is_run_id(const char *value)
     return strlen(value) == PP_RUN_ID_LENGTH && strspn(value, "0123456789abcdef") == PP_RUN_ID_LENGTH;
 }
 
+/* Makes an id that is the same in all processes that were forked from one program, which has no Python itself and
+ * cannot pass an id on: from the random bytes that the kernel gives to each program it starts. Stack guards are made of
+ * these, so the id must not tell them: they are a key. */
+static void make_run(void)
+{
+    uint64_t key[2] = {0, 0};
+    const void *bytes = (const void *)getauxval(AT_RANDOM);
+    if (bytes)
+        memcpy(key, bytes, sizeof key);
+    if (!key[0] && !key[1]) {
+        key[0] = pp_sys_random();
+        key[1] = pp_sys_random();
+    }
+    pp_format(pp_config.run, sizeof pp_config.run, "%016lx%016lx", pp_keyed_hash(key, 0), pp_keyed_hash(key, 1));
+}
+
 static void read_run(void)
 {
     const char *value = getenv(pp_setting_names[PP_SETTING_RUN]);
-    if (value && is_run_id(value)) {
-        pp_format(pp_config.run, sizeof pp_config.run, "%s", value);
-        return;
-    }
-    pp_format(pp_config.run, sizeof pp_config.run, "%016lx%016lx", pp_sys_random(), pp_sys_random());
-    set_variable(PP_SETTING_RUN, pp_config.run);
+    pp_config.descends = value && is_run_id(value);
+    if (pp_config.descends || (value && *value == PP_RUN_IS_NEW && is_run_id(value + 1)))
+        pp_format(pp_config.run, sizeof pp_config.run, "%s", value + !pp_config.descends);
+    else
+        make_run();
+    if (!pp_config.descends)
+        set_variable(PP_SETTING_RUN, pp_config.run);
 }
 
 void pp_config_read(void)

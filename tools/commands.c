@@ -98,9 +98,14 @@ const struct pt_command pt_commands[] = {
      OPTIONS(&directory, &hz),
      "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
-     "LD_PRELOAD instead: libpyprof(7).",
+     "LD_PRELOAD instead: libpyprof(7).\n\n"
+     "Other settings are variables of the environment, which libpyprof(7) describes. PYPROF_CLOCK chooses what takes "
+     "the samples: tick, the kernel's clock ticks; perf, perf events, which see work between two ticks too; or auto, "
+     "perf events for threads that wait often (default). Perf events need the kernel's permission: 'pyprof doctor'. "
+     "PYPROF_MAX_OVERHEAD (1 %) limits what samples cost, PYPROF_MAX_DISK (1G) what profiles take.",
      "pyprof run -- python app.py\n"
-     "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app",
+     "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app\n"
+     "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),

@@ -15,6 +15,7 @@
 struct pp_config {
     char out[PP_PATH_MAX];          /* PYPROF_OUT, absolute */
     char run[PP_RUN_ID_LENGTH + 1]; /* PYPROF_RUN, or fresh: the same in all descendants */
+    bool descends;                  /* a profiled process has passed PYPROF_RUN on to this one */
     uint64_t period_ns;             /* 1e9 / PYPROF_HZ */
     uint64_t max_disk;              /* PYPROF_MAX_DISK, bytes; 0: no limit */
     uint32_t max_overhead_ppm;      /* PYPROF_MAX_OVERHEAD, of the CPU time */

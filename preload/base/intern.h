@@ -7,8 +7,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* The hash is here, so that a search reads no entry but that of the key: each is a cache miss. */
+struct pp_intern_bucket {
+    uint32_t hash, id; /* 0: empty */
+};
+
 struct pp_intern_entry {
-    uint32_t hash, length;
+    uint32_t length;
     union {
         uint64_t word; /* the key, if it is no longer than this: most keys are, and need no memory of their own */
         const void *bytes;
@@ -22,7 +27,7 @@ struct pp_intern_entry {
 
 struct pp_intern {
     struct pp_arena *arena;
-    uint32_t *buckets; /* ids, 0: empty */
+    struct pp_intern_bucket *buckets;
     uint32_t count, entry_capacity, bucket_capacity;
     struct pp_intern_entry *chunks[PP_INTERN_CHUNKS]; /* of entry_capacity entries; the others are not set */
 };

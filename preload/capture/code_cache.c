@@ -119,9 +119,12 @@ static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overf
     return known != NO_ENTRY || !overflow ? known : pp_slot_code_entries(slot) + (*overflow)++;
 }
 
-/* Returns which code unit the frame executes; NO_UNIT if it is outside the code. async-signal-safe. */
+/* Returns which code unit the frame executes; NO_UNIT if it is outside the code. A compiled frame's instruction is its
+ * code object itself, and its line unknown. async-signal-safe. */
 static inline int32_t unit_of(const struct pp_python *python, const struct pp_python_frame *frame, uintptr_t units)
 {
+    if (frame->instr == frame->code && python->layout.code.instructions)
+        return PP_UNIT_UNKNOWN;
     intptr_t unit = (intptr_t)(frame->instr - frame->code - python->layout.code.instructions) >> 1;
     return unit < -1 || unit >= (intptr_t)units ? NO_UNIT : (int32_t)unit;
 }

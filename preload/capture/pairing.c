@@ -14,6 +14,12 @@ static bool holds(const struct pp_stacks *stacks, unsigned i, uintptr_t address)
     return address < frames[i].cfa && address >= (i ? frames[i - 1].cfa : stacks->sp);
 }
 
+/* An eval frame that is being entered is in addition to those that have a Python frame. async-signal-safe. */
+static uint16_t counted(const struct pp_python_stack *python)
+{
+    return python->subinterpreter && !python->entering ? PP_RUN_COUNTED_INNER : PP_RUN_COUNTED;
+}
+
 /* Finds each run's native frame by its marker. Runs in a truncated stack's middle go to its gap. async-signal-safe. */
 static void pair_runs(const struct pp_stacks *stacks, struct pp_record_run *out)
 {
@@ -28,7 +34,10 @@ static void pair_runs(const struct pp_stacks *stacks, struct pp_record_run *out)
         out[i].native = inside ? (uint16_t)frame : PP_RUN_UNPAIRED;
         out[i].frames = (uint16_t)stacks->runs[i].frames;
         if (!marker) /* an eval call that is being entered has no frame yet: a run of its own would have a marker */
-            out[i].native = python->counted ? PP_RUN_COUNTED : !i && python->entering ? PP_RUN_CALLER : PP_RUN_NEXT;
+            out[i].native = python->counted                             ? counted(python)
+                            : python->compiled && i + 1 == python->runs ? PP_RUN_COMPILED
+                            : !i && python->entering                    ? PP_RUN_CALLER
+                                                                        : PP_RUN_NEXT;
         if (inside && i && frame && out[i - 1].native == frame && frames[frame - 1].ip & PP_NATIVE_DEEP)
             out[i - 1].native = (uint16_t)(frame - 1);
     }

@@ -9,12 +9,14 @@
 
 #define OWNER_THREAD     0
 #define OWNER_GENERATOR  1
-#define OWNER_SHIM       3  /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
-#define OWNER_SHIM_LAST  4  /* FRAME_OWNED_BY_CSTACK since 3.14 */
-#define OUTER_CHUNKS     2  /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
-#define SKIPPED_CHUNKS   3  /* at least, or none is skipped */
-#define COPY_STEPS       12 /* cost of one copy (1 us) */
-#define GENERATOR_YIELDS 2  /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
+#define OWNER_OBJECT     2
+#define OWNER_SHIM       3   /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
+#define OWNER_SHIM_LAST  4   /* FRAME_OWNED_BY_CSTACK since 3.14 */
+#define OUTER_CHUNKS     2   /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
+#define SKIPPED_CHUNKS   3   /* at least, or none is skipped */
+#define COPY_STEPS       12  /* cost of one copy (1 us) */
+#define GENERATOR_YIELDS 2   /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
+#define COMPILED_MAX     512 /* from the start of a compiled function's frame object to the frame in it */
 #define GENERATOR_COPY   (PP_FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
 #define OBJECT_LASTI_MAX (1 << 27)
@@ -166,6 +168,7 @@ static inline bool take_fields(const struct pp_frame_reader *reader, const void 
 {
     const struct pp_python_layout *layout = reader->layout;
     frame->previous = pp_word(from, layout->frame.previous);
+    frame->is_compiled = false;
     frame->is_shim = owner >= OWNER_SHIM;
     frame->in_generator = owner == OWNER_GENERATOR;
     frame->is_entry = layout->frame.is_entry && ((const uint8_t *)from)[layout->frame.is_entry];
@@ -186,7 +189,7 @@ static bool read_object(const struct pp_frame_reader *reader, const void *object
         return false;
     frame->code = pp_word(object, layout->frame.code);
     frame->previous = pp_word(object, layout->frame.previous);
-    frame->is_shim = frame->is_entry = frame->in_generator = false;
+    frame->is_shim = frame->is_entry = frame->in_generator = frame->is_compiled = false;
     int32_t last = (int32_t)pp_u32(object, layout->frame.instr);
     if (!pp_plausible(frame->code) || last < -1 || last > OBJECT_LASTI_MAX)
         return false;
@@ -219,6 +222,28 @@ static bool proves_links(const struct pp_frame_reader *reader, int8_t state, boo
            !reader->other_stack && !layout->free_threaded;
 }
 
+/* Takes the frame of a function that was compiled to native code (by Nuitka): it lies in its own frame object, of a
+ * type that is not CPython's, whose own frames lie there only when they run no more. Its code object has no code of its
+ * own, and its instruction may be anywhere. async-signal-safe. */
+PP_RARE static bool take_compiled(struct pp_frame_reader *reader, uintptr_t address, const uint8_t *from,
+                                  struct pp_frame *frame)
+{
+    const struct pp_python_layout *layout = reader->layout;
+    uintptr_t words[8], object = layout->frame.object ? pp_word(from, layout->frame.object) : 0;
+    unsigned header = layout->object_type + sizeof *words; /* then f_back and f_frame */
+    if (!pp_plausible(object) || object >= address || address - object > COMPILED_MAX ||
+        !pp_frames_copy(reader, words, object, header + 2 * sizeof *words) ||
+        pp_word(words, layout->object_type) == reader->python->frame_type ||
+        pp_word(words, header + sizeof *words) != address)
+        return false;
+    frame->code = pp_word(from, layout->frame.code) & ~(uintptr_t)layout->code_tag;
+    frame->previous = pp_word(from, layout->frame.previous);
+    frame->instr = frame->code; /* see pp_code_resolve */
+    frame->is_shim = frame->is_entry = frame->in_generator = false;
+    frame->is_compiled = true;
+    return pp_plausible(frame->code);
+}
+
 /* Reads a frame in a generator or in an older chunk: its owner says which. async-signal-safe. */
 PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t address, bool innermost,
                                    struct pp_frame *frame)
@@ -233,13 +258,15 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
         return take_fields(reader, bytes + before, owner, frame);
+    bool is_generator = is_generator_type(reader->python, pp_word(bytes, layout->object_type));
+    if (owner == OWNER_OBJECT || (owner == OWNER_GENERATOR && !is_generator))
+        return take_compiled(reader, address, bytes + before, frame);
     if (owner == OWNER_GENERATOR) {
         int8_t state = (int8_t)bytes[before - PP_GENERATOR_STATE];
         /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
          * generator has no `previous` */
         bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
-        if (!is_generator_type(reader->python, pp_word(bytes, layout->object_type)) ||
-            !(innermost || yields || state == layout->generator.executing) ||
+        if (!(innermost || yields || state == layout->generator.executing) ||
             !take_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
             return false;
         reader->links_proven |= proves_links(reader, state, innermost, frame->previous);

@@ -32,7 +32,8 @@ struct pp_frame {
     uintptr_t instr; /* converted to an address in the code object's own code units */
     bool is_entry;   /* outermost frame of its run (3.11) */
     bool in_generator;
-    bool is_shim; /* not a Python function: it only marks the native eval frame that it lies in */
+    bool is_compiled; /* of a function that was compiled to native code: no eval call runs it */
+    bool is_shim;     /* not a Python function: it only marks the native eval frame that it lies in */
 };
 
 /* Copies memory that may be freed meanwhile; false if not all of it is there. async-signal-safe. */

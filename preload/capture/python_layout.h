@@ -54,6 +54,7 @@ struct pp_python_layout {
     } thread_state;
     struct {
         uint16_t code, previous, instr, owner, is_entry;
+        uint16_t object;     /* 3.11+: its frame object, if it has one */
         uint16_t locals;     /* the first one */
         uint16_t tlbc_index; /* 3.14t+: which copy of the bytecode `instr` points into */
         uint16_t copy_size;

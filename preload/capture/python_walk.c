@@ -119,6 +119,12 @@ static void close_run(const struct walk *walk, struct pp_python_stack *stack, ui
     stack->runs++;
 }
 
+/* Returns the number of frames that are in a run. */
+static uint32_t frames_in(const struct walk *walk, const struct pp_python_stack *stack)
+{
+    return stack->runs ? walk->slot->scratch->runs[stack->runs - 1].frames : 0;
+}
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
@@ -205,11 +211,11 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
 {
     struct pp_frame_reader *reader = &walk->reader;
     uintptr_t address = first, last_marker = 0;
-    bool skipped = false;
+    bool skipped = false, compiled = true; /* all frames since the last marker */
     stack->total = stack->runs = stack->gap = 0;
     stack->outermost = 0;
     stack->task_frame = PP_NO_FRAME;
-    stack->collecting = false;
+    stack->collecting = stack->compiled = false;
     walk->spent += reader->steps;
     if (!pp_frames_begin(reader, walk->state->memory))
         return PP_REASON_PYTHON_TORN;
@@ -235,6 +241,7 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
             pp_code_fetch(walk->state->python, walk->slot, frame.code);
             keep_frame(walk, stack, address, &frame);
             stack->outermost = address;
+            compiled &= frame.is_compiled;
         }
         address = innermost && second ? second : frame.previous;
         if (!ends_run)
@@ -254,10 +261,16 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
         if (marker <= last_marker && !reader->other_stack)
             return PP_REASON_PYTHON_TORN;
         last_marker = marker;
+        compiled = true;
         close_run(walk, stack, marker);
     }
-    if ((reader->steps && !last_marker) ||
-        stack->total != (stack->runs ? walk->slot->scratch->runs[stack->runs - 1].frames : 0))
+    stack->compiled = compiled && frames_in(walk, stack) < stack->total &&
+                      (!has_cframes(walk) || cframe.address == walk->root_cframe);
+    if (stack->compiled) {
+        close_run(walk, stack, 0);
+        last_marker = walk->reader.stack_top;
+    }
+    if ((reader->steps && !last_marker) || stack->total != frames_in(walk, stack))
         return PP_REASON_PYTHON_TORN; /* every chain ends with an entry, and every frame is in a run */
     return stack->gap || stack->total > PP_MAX_PYTHON_FRAMES ? PP_REASON_PYTHON_TOO_DEEP : PP_REASON_NONE;
 }
@@ -265,7 +278,9 @@ static enum pp_reason walk_chain(struct walk *walk, uintptr_t first, struct cfra
 /* Walks frame objects (3.8–3.10). async-signal-safe. */
 static enum pp_reason walk_objects(struct walk *walk, uintptr_t first, struct pp_python_stack *stack)
 {
+    uintptr_t main = pp_word((const void *)walk->state->python->runtime, walk->reader.layout->runtime.main_interpreter);
     stack->counted = true;
+    stack->subinterpreter = pp_word(walk->state->memory, walk->reader.layout->thread_state.interp) != main;
     for (uintptr_t address = first; address;) {
         struct pp_frame frame;
         if (stack->total == PP_MAX_STEPS) {

@@ -23,9 +23,11 @@ struct pp_python_stack {
     /* The signal may have hit the native eval function while it changes the chain: the innermost run may be wrong
      * although it passed every guard, so its code objects must be verified. */
     bool doubtful;
-    bool entering; /* an eval call has just begun; it has one frame at most */
-    bool changing; /* the chain was torn, or may be here: a call has begun and the callee executed nothing */
-    bool counted;  /* 3.8–3.10: one run without a marker, each frame with a native eval frame of its own */
+    bool entering;       /* an eval call has just begun; it has one frame at most */
+    bool changing;       /* the chain was torn, or may be here: a call has begun and the callee executed nothing */
+    bool counted;        /* 3.8–3.10: one run without a marker, each frame with a native eval frame of its own */
+    bool subinterpreter; /* 3.8–3.10: eval frames further out may be those of another interpreter, which called it */
+    bool compiled;       /* the outermost run has no marker: its functions were compiled to native code */
     bool collecting;
     uint32_t task_frame; /* index of that frame, PP_NO_FRAME: it is not there */
 };

@@ -83,11 +83,15 @@ struct pp_record_run {
  * run's or, for the first run, from the interrupted frame, including that (NEXT) or not (CALLER). */
 #define PP_RUN_NEXT   (UINT16_MAX - 2)
 #define PP_RUN_CALLER (UINT16_MAX - 3)
+/* As COUNTED, of a subinterpreter: the outermost eval frames may be those of the interpreter that called it. */
+#define PP_RUN_COUNTED_INNER (UINT16_MAX - 5)
+#define PP_RUN_COMPILED      (UINT16_MAX - 4) /* the outermost run: native code runs it from the start of the thread */
 
 struct pp_record_frame {
     uint32_t entry;
     int32_t unit; /* code unit being executed; -1 before the first */
 };
+#define PP_UNIT_UNKNOWN INT32_MAX
 /* Flags in a native address. BROKEN: the walk ended there early; the next address was found by other means, and the
  * frames between are unknown. */
 #define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)
@@ -142,7 +146,7 @@ struct pp_record_unfinished {
     uint32_t copy_bytes;
     uint16_t native_max;
     uint8_t interpreter; /* index, or PP_NO_INTERPRETER */
-    bool counted, entering;
+    bool counted, entering, subinterpreter, compiled;
     /* then pp_native_frame native[native_frames], pp_run runs[runs], pp_record_frame python[python_frames], the copy */
 };
 #define PP_NO_INTERPRETER 0xff

@@ -69,6 +69,8 @@ static void fill(struct pp_record_unfinished *record, const struct pp_record_sam
         .native_max = (uint16_t)native->max,
         .counted = stacks->python.counted,
         .entering = stacks->python.entering,
+        .subinterpreter = stacks->python.subinterpreter,
+        .compiled = stacks->python.compiled,
     };
     record->sample.header = header;
     record->sample.native_reason = (uint8_t)native->reason;

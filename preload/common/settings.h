@@ -15,6 +15,7 @@
 #define PP_TRACES_ALL      1000000000000000u   /* 15 digits after the point */
 #define PP_TRACES_ONLY     ((uint64_t)1 << 63) /* nothing else is kept */
 #define PP_DEFAULT_OUT     "pyprof.out"
+#define PP_RUN_IS_NEW      '+' /* before the id in PYPROF_RUN: `pyprof run` made it, no profiled process has had it yet */
 
 enum pp_setting {
     PP_SETTING_HZ,           /* samples per second of CPU time */

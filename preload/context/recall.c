@@ -10,9 +10,9 @@
 static const uint8_t words_max[PP_RECALL_PARTS] = {[PP_RECALL_RUNNING] = 56,
                                                    [PP_RECALL_TASK] = 252,
                                                    [PP_RECALL_VARIABLES] = 128,
-                                                   [PP_RECALL_TRACE] = 48,
+                                                   [PP_RECALL_TRACE] = 64,
                                                    [PP_RECALL_FRAMES] = 148};
-#define WORDS (56 + 252 + 128 + 48 + 148)
+#define WORDS (56 + 252 + 128 + 64 + 148)
 
 struct pp_recalls {
     struct pp_recall parts[PP_RECALL_PARTS];

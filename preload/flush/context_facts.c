@@ -23,6 +23,10 @@
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 #define IMPORTS_NS     ((uint64_t)1000000000u)     /* while imports go on */
+#define LEAST_NS       50000000u /* between two searches; imports wake the flush thread for each part of new code */
+/* An import takes its module out of sys.modules and puts it in again at the end when it is complete: so many of those
+ * that were there may be at the end now, as imports are nested. */
+#define IMPORTS_NESTED 64u
 
 static struct pp_context_facts published[CHANGES_MAX];
 static unsigned changes;
@@ -30,10 +34,10 @@ static unsigned changes;
 /* sys.modules as it was searched last, and what was found in it */
 static struct {
     uintptr_t interpreter_state, dict, keys;
-    uint64_t count;
+    uint64_t count, used;                 /* entries; those of modules */
     uintptr_t modules[PP_SOURCE_MODULES]; /* dicts; 0: not imported */
     bool again;                           /* a module that was found then may not have been complete */
-    uint64_t at_ns;                       /* CLOCK_MONOTONIC */
+    uint64_t at_ns, last_ns;              /* of the search of all modules, and of any; CLOCK_MONOTONIC */
 } searched;
 
 /* The thread context that a loaded module exports; searched for when modules were loaded or unloaded. */
@@ -101,15 +105,24 @@ static bool is_due(uint64_t now_ns, bool changed, bool asked)
     return (asked && (changed || searched.again)) || now_ns - searched.at_ns > wait_ns;
 }
 
-/* Searches what was imported since the last search, if anything was. sys.modules grows at its end; where it has been
- * moved, or it is time for that, it is searched from its beginning. Returns whether there may be more to find: not
- * where a program has imported other modules than those that have sources. A module is put at the end again when its
- * import is complete. */
+/* Returns from which entry on sys.modules is searched. It grows at its end; where it has been moved, its entries have
+ * closed up. */
+static uint64_t search_from(uintptr_t keys, uint64_t count)
+{
+    if (keys == searched.keys && count >= searched.count)
+        return searched.count;
+    return searched.used > IMPORTS_NESTED ? searched.used - IMPORTS_NESTED : 0;
+}
+
+/* Searches what was imported since the last search, if anything was; where it is time for that, all modules. Returns
+ * whether there may be more to find: not where a program has imported other modules than those that have sources. */
 static bool search_modules(const struct pp_object_reader *reader, uintptr_t interpreter_state, bool asked)
 {
     uintptr_t values;
     struct pp_dict_keys keys;
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+    if (!asked && now_ns - searched.last_ns < LEAST_NS)
+        return false;
     if (searched.interpreter_state != interpreter_state) {
         memset(&searched, 0, sizeof searched);
         searched.interpreter_state = interpreter_state;
@@ -121,20 +134,24 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
         searched.interpreter_state = 0;
         return false;
     }
-    bool changed = address != searched.keys || keys.count != searched.count, due = is_due(now_ns, changed, asked);
-    bool whole = due || address != searched.keys || keys.count < searched.count;
-    uintptr_t before[PP_SOURCE_MODULES];
+    bool changed = address != searched.keys || keys.count != searched.count, whole = is_due(now_ns, changed, asked);
+    uint64_t from = whole ? 0 : search_from(address, keys.count);
+    uintptr_t before[PP_SOURCE_MODULES], used = 0;
     memcpy(before, searched.modules, sizeof before);
     if (whole)
         memset(searched.modules, 0, sizeof searched.modules);
-    bool met = (changed || whole) && pp_python_module_dicts(reader, searched.dict, whole ? 0 : searched.count, names,
-                                                            PP_SOURCE_MODULES, searched.modules);
-    if (due)
+    bool met = (changed || whole) &&
+               pp_python_module_dicts(reader, searched.dict, from, names, PP_SOURCE_MODULES, searched.modules);
+    if (whole)
         searched.at_ns = now_ns;
+    searched.last_ns = now_ns;
     searched.keys = address;
     searched.count = keys.count;
+    /* the first of a dict's fields */
+    pp_object_word(reader, searched.dict + reader->python->layout.object_type + sizeof used, &used);
+    searched.used = used;
     searched.again = changed;
-    return due || (met && !whole) || memcmp(before, searched.modules, sizeof before) != 0;
+    return whole || met || memcmp(before, searched.modules, sizeof before) != 0;
 }
 
 /* Finds what the modules that are there keep in context variables. */

@@ -149,8 +149,9 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_account_is_idle(&pp_interval.account, pp_interval.earlier_own_ns))
         return false;
     pp_write_check_file();
-    /* the start of an interpreter that was loaded with RTLD_DEEPBIND went unseen */
-    if (pp_flush_find_pythons && !pp_loader_lock_is_lost()) {
+    /* the start of an interpreter that was loaded with RTLD_DEEPBIND went unseen; at the end it is too late to sample
+     * it */
+    if (pp_flush_find_pythons && !final && !pp_loader_lock_is_lost()) {
         pp_fork_gate_enter();
         pp_flush_find_pythons();
         pp_fork_gate_leave();

@@ -73,13 +73,14 @@ static bool has_directory(void)
     return directory >= 0;
 }
 
-/* In its first second a process that may be about to give up root does not make the directory, which would be root's;
- * nor does it write where what is open for that is the program's to meet. */
+/* In its first second a process that may be about to give up root does not make the directory, which would be root's: a
+ * server that begins. Its descendants, workers that may be killed at any time, do not wait: it writes there itself. Nor
+ * does a process write where what is open for that is the program's to meet. */
 static bool may_save(uint64_t now)
 {
     bool early = now < pp_process.start.monotonic_ns + INTERVAL_NS;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return !early || (pp_fd_table_here() && (is_forked() || !root || has_directory()));
+    return !early || (pp_fd_table_here() && (is_forked() || pp_config.descends || !root || has_directory()));
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And
@@ -147,7 +148,6 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
-        pp_modules_close_files(NULL);
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);

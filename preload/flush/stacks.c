@@ -44,13 +44,18 @@ void pp_stacks_modules_changed(struct pp_tables *tables)
     pp_greenlet_refresh();
 }
 
+static bool is_counted(unsigned native)
+{
+    return native == PP_RUN_COUNTED || native == PP_RUN_COUNTED_INNER;
+}
+
 /* Index of the native frame that runs the outermost Python frames, `count` if that is not known. */
 static unsigned outermost_eval(const struct view *view)
 {
     unsigned runs = view->head->runs, count = view->head->native_frames;
-    if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED)
+    if (runs == 0 || view->runs[runs - 1].native == PP_RUN_UNPAIRED || view->runs[runs - 1].native == PP_RUN_COMPILED)
         return count;
-    if (view->runs[runs - 1].native != PP_RUN_COUNTED)
+    if (!is_counted(view->runs[runs - 1].native))
         return view->runs[runs - 1].native;
     unsigned left = view->head->python_frames;
     for (unsigned i = 0; i < count; i++)
@@ -190,10 +195,13 @@ static void step_run(struct pp_path *path, struct pp_slot *slot, const struct vi
 
 /* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
  * frame more than there are Python frames is the innermost one, on its way into or out of its function. Python frames
- * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. */
+ * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. Of a
+ * subinterpreter, eval frames more than there are Python frames are the outermost ones, of the interpreter that called
+ * it. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
     unsigned left;   /* eval frames that have none yet */
+    unsigned other;  /* of these, the outermost ones, another interpreter's */
     bool fits;
 };
 
@@ -202,10 +210,12 @@ static struct counted count_evals(const struct view *view, unsigned native, bool
     unsigned evals = 0, frames = view->head->python_frames;
     for (unsigned i = 0; i < native; i++)
         evals += pp_in_eval(view->native[i]);
+    bool inner = view->head->runs && view->runs[0].native == PP_RUN_COUNTED_INNER;
     return (struct counted){
+        .other = inner && evals > frames ? evals - frames : 0,
         .beyond = frames > evals && !(complete && evals) ? frames - evals : 0,
         .left = evals,
-        .fits = evals <= frames + 1 && (evals >= frames || !complete),
+        .fits = evals <= frames + !inner && (evals >= frames || !complete),
     };
 }
 
@@ -301,6 +311,27 @@ static void step_beyond(struct merge *merge, unsigned native, bool complete)
     }
 }
 
+/* Returns the native frame with which a program's or a thread's own code begins: of the first module that is not libc's
+ * after those that libc starts it by. The number of frames if that is not known. */
+static unsigned first_own_frame(const struct view *view)
+{
+    unsigned count = view->head->native_frames, i = count - 1;
+    if (count < 2 || view->head->native_reason != PP_REASON_NONE)
+        return count;
+    const struct pp_module *libc = pp_module_find(view->native[i - 1] & PP_NATIVE_ADDRESS);
+    while (i && pp_module_find(view->native[i - 1] & PP_NATIVE_ADDRESS) == libc)
+        i--;
+    return i ? i - 1 : count;
+}
+
+/* The frames of compiled functions, which begin within the native frame `at`; which of them run which is not known. */
+static void step_compiled(struct merge *merge, unsigned at, unsigned native)
+{
+    if (merge->run && merge->view.runs[merge->run - 1].native == PP_RUN_COMPILED &&
+        first_own_frame(&merge->view) == (at < native ? at : merge->view.head->native_frames))
+        step_next_run(merge);
+}
+
 /* Where the native walk ended early and was taken up further out: in the middle of a deep stack, with the Python frames
  * whose eval frames are in it, or in code of a JIT, for which there are no unwind rules, or an object that handlers
  * do not know yet. The stack has a mark there, but does not count as cut: it goes on to its root, or to a reason that
@@ -327,6 +358,11 @@ static void step_broken(struct merge *merge, unsigned i)
 /* The Python frame of the next eval frame, of the innermost one all that are left. */
 static void step_counted(struct merge *merge)
 {
+    if (merge->evals.other) {
+        merge->evals.other--;
+        merge->evals.left--;
+        return;
+    }
     unsigned count = --merge->evals.left ? 1 : merge->frames_left;
     merge->frames_left -= count;
     step_run(&merge->path, merge->slot, &merge->view, merge->frames_left, count);
@@ -367,7 +403,7 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     };
     unsigned python_reason = sample->python_reason;
     bool at_greenlet = false;
-    merge.counted = merge.run && merge.view.runs[0].native == PP_RUN_COUNTED;
+    merge.counted = merge.run && is_counted(merge.view.runs[0].native);
     pp_eval_find();
     merge.open = find_open(&merge.view);
     unsigned native =
@@ -391,10 +427,11 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
         reasons[python_reason]++; /* said where it is cut */
     else if (python_reason != PP_REASON_NONE)
         step_reason(&merge.path, python_reason, reasons);
+    step_compiled(&merge, native, native);
     step_beyond(&merge, native, sample->native_reason == PP_REASON_NONE || at_greenlet);
     if (sample->native_reason != PP_REASON_NONE && !at_greenlet)
         step_reason(&merge.path, sample->native_reason, reasons);
-    for (unsigned i = native; i-- > 0;)
+    for (unsigned i = native; i-- > 0; step_compiled(&merge, i, native))
         step_native(&merge, i);
     if (merge.unpaired || merge.run)
         reasons[PP_REASON_PYTHON_UNPAIRED]++;

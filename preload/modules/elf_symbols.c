@@ -1,111 +1,57 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_symbols.h"
-#include "../base/sort.h"
 #include "../base/syscalls.h"
 #include <stdatomic.h>
 #include <string.h>
 
 #define AT_ONCE 680u /* symbols read: 16 KB */
-/* Nested symbols that end before an address may hide the enclosing one. */
-#define MAX_STEPS_BACK  16
-#define MAX_LABELS_BACK 4096
-#define MAX_ALIASES     16
-#define PIECE           256 /* of a name */
+/* Nested functions that end before an address may hide the enclosing one. */
+#define MAX_STEPS_BACK 16
+#define MAX_ALIASES    16
+#define PIECE          256 /* of a name */
 
-/* An item of the index: {value - base, bound of the size, number of the symbol}. */
+/* An item of the index: {value - base, bound of the size, number of the next item of its bucket}. */
 #define VALUE_SHIFT 32
 #define BOUND_SHIFT 22
 #define BOUND_BITS  5 /* of each of its two parts */
-#define NUMBER_MASK (((uint64_t)1 << BOUND_SHIFT) - 1)
-_Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) <= NUMBER_MASK, "numbers of symbols fit");
-#define CODE_TYPES        (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
-#define DIGITS            2048u /* of the sort's first step */
-#define SMALL_BUCKET      32
-#define WORTH_GIVING_BACK ((size_t)256 << 10)
+#define BOUND_MASK  ((1u << 2 * BOUND_BITS) - 1)
+#define NEXT_MASK   (((uint64_t)1 << BOUND_SHIFT) - 1)
+#define MAX_ITEMS   NEXT_MASK
+_Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) < MAX_ITEMS, "numbers of symbols fit");
+#define CODE_TYPES (1u << STT_FUNC | 1u << STT_GNU_IFUNC | 1u << STT_NOTYPE)
+#define NO_VALUE   UINT64_MAX
 
-static bool is_lower(const void *first, const void *second, const void *unused)
+/*
+ * An index, in one mapping:
+ *
+ *     buckets   [0] [1] [2] ...              each the number of an item, plus one; 0: it is empty
+ *                |       |
+ *     items     [0] [1] [2] [3] ... [count)  item i is symbol i of the file; after those the sections' starts
+ *                |_______^
+ *
+ * Buckets are ascending by value; the items of a bucket are linked in no order. To read the table and to link each
+ * item takes a pass; to sort the items would take longer than all else, and a program asks for the names of a few
+ * functions. What is not code is in no bucket. Nothing changes after the pass: a fork finds a whole index, or none.
+ */
+#define BUCKET_ITEMS 8 /* on average */
+
+/* Returns the bucket of a value. */
+static inline uint32_t bucket_of(const struct pp_elf_index *index, uint64_t value)
 {
-    (void)unused;
-    return *(const uint64_t *)first < *(const uint64_t *)second;
+    uint64_t bucket = value < index->origin ? 0 : (value - index->origin) >> index->shift;
+    return bucket < index->bucket_count ? (uint32_t)bucket : index->bucket_count - 1;
 }
 
-static void sort_bucket(uint64_t *items, size_t count)
+static inline uint64_t value_of(uint64_t item)
 {
-    if (count > SMALL_BUCKET) {
-        pp_sort(items, count, sizeof *items, is_lower, NULL);
-        return;
-    }
-    for (size_t i = 1; i < count; i++) {
-        uint64_t item = items[i];
-        size_t at = i;
-        for (; at && items[at - 1] > item; at--)
-            items[at] = items[at - 1];
-        items[at] = item;
-    }
+    return item >> VALUE_SHIFT;
 }
 
-/* The order of an index. */
-struct pp_elf_order {
-    _Atomic bool changing;        /* the bucket that is being sorted: a fork leaves the child with half of it */
-    unsigned shift;               /* of an item to its highest digit, the number of its bucket */
-    uint64_t sorted[DIGITS / 64]; /* a bit for each bucket */
-};
-
-/* Puts the items into buckets by the highest digit, in place: pages for a copy would take longer. To sort all of the
- * buckets would take longer than all else, and the functions that a program runs are in a few. */
-static void put_into_buckets(struct pp_elf_order *order, uint64_t *items, size_t count)
+static void add_item(struct pp_elf_index *index, uint64_t number, uint64_t value, uint64_t bound)
 {
-    uint32_t ends[DIGITS + 1] = {0}, next[DIGITS]; /* of buckets */
-    unsigned shift = VALUE_SHIFT;
-    uint64_t highest = 0;
-    for (size_t i = 0; i < count; i++)
-        highest |= items[i];
-    while (highest >> shift >= DIGITS)
-        shift++;
-    for (size_t i = 0; i < count; i++)
-        ends[(items[i] >> shift) + 1]++;
-    for (unsigned digit = 0; digit < DIGITS; digit++) {
-        next[digit] = ends[digit];
-        ends[digit + 1] += ends[digit];
-    }
-    for (unsigned digit = 0; digit < DIGITS; digit++) {
-        while (next[digit] < ends[digit + 1]) {
-            uint64_t item = items[next[digit]], other;
-            for (uint64_t to; (to = item >> shift) != digit; item = other) {
-                other = items[next[to]];
-                items[next[to]++] = item;
-            }
-            items[next[digit]++] = item;
-        }
-    }
-    *order = (struct pp_elf_order){.shift = shift};
-}
-
-/* Returns the place of the first item that is not in a bucket below this one. */
-static size_t bucket_start(const struct pp_elf_index *index, uint64_t digit)
-{
-    size_t low = 0, high = index->count;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (index->items[middle] >> index->order->shift < digit)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Sorts the bucket if it is not sorted yet. Its items keep their places as a whole. */
-static void settle(const struct pp_elf_index *index, uint64_t digit)
-{
-    uint64_t *word = &index->order->sorted[digit / 64], bit = (uint64_t)1 << digit % 64;
-    if (*word & bit)
-        return;
-    size_t start = bucket_start(index, digit);
-    atomic_store(&index->order->changing, true);
-    sort_bucket(index->items + start, bucket_start(index, digit + 1) - start);
-    *word |= bit;
-    atomic_store(&index->order->changing, false);
+    uint32_t *bucket = &index->buckets[bucket_of(index, value)];
+    index->items[number] = value << VALUE_SHIFT | bound << BOUND_SHIFT | *bucket;
+    *bucket = (uint32_t)number + 1;
 }
 
 /* Returns the size rounded up to five binary digits and their place, plus one; 0 for no size. Most functions that end
@@ -121,6 +67,8 @@ static uint64_t bound_of_size(uint64_t size)
 
 static uint64_t size_of_bound(uint64_t bound)
 {
+    if (!bound)
+        return 0;
     bound--;
     return ((bound & ((1u << BOUND_BITS) - 1)) + 1) << (bound >> BOUND_BITS);
 }
@@ -135,24 +83,35 @@ static bool is_code(const struct pp_elf_sections *sections, const Elf64_Sym *sym
            (symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_EXECINSTR);
 }
 
-/* JITs leave sections that are empty at address 0. */
-static uint64_t lowest_code(const struct pp_elf_sections *sections)
+/* Spreads the buckets over the largest section of code. False: there is no code. JITs leave sections that are empty at
+ * address 0. */
+static bool place_buckets(const struct pp_elf_sections *sections, struct pp_elf_index *index)
 {
-    uint64_t lowest = UINT64_MAX;
+    const Elf64_Shdr *largest = NULL;
+    index->base = UINT64_MAX;
     for (size_t i = 0; i < sections->count; i++) {
         const Elf64_Shdr *section = &sections->headers[i];
-        if (section->sh_flags & SHF_EXECINSTR && section->sh_size && section->sh_addr < lowest)
-            lowest = section->sh_addr;
+        if (!(section->sh_flags & SHF_EXECINSTR) || !section->sh_size)
+            continue;
+        if (section->sh_addr < index->base)
+            index->base = section->sh_addr;
+        if (!largest || section->sh_size > largest->sh_size)
+            largest = section;
     }
-    return lowest == UINT64_MAX ? 0 : lowest;
+    if (!largest)
+        return false;
+    index->origin = largest->sh_addr - index->base;
+    index->bucket_count = (uint32_t)(index->symbol_count / BUCKET_ITEMS) + 1;
+    while (index->shift < VALUE_SHIFT && (largest->sh_size - 1) >> index->shift >= index->bucket_count)
+        index->shift++;
+    return true;
 }
 
-/* Adds these symbols of the table, of which the first has this number. In an object that was not linked, as JITs
- * register them, values are relative to the section. */
-static void add_items(const struct pp_elf_sections *sections, const Elf64_Sym *symbols, size_t count, uint64_t number,
-                      struct pp_elf_index *out)
+/* Adds the code among these symbols of the table, of which the first has this number. In an object that was not linked,
+ * as JITs register them, values are relative to the section. */
+static void add_symbols(const struct pp_elf_sections *sections, const Elf64_Sym *symbols, size_t count, uint64_t number,
+                        struct pp_elf_index *out)
 {
-    uint64_t *item = out->items + out->count;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
         if (!is_code(sections, symbol))
@@ -160,29 +119,22 @@ static void add_items(const struct pp_elf_sections *sections, const Elf64_Sym *s
         uint64_t value = symbol->st_value - out->base;
         if (sections->relocatable && symbol->st_shndx < sections->count)
             value += sections->headers[symbol->st_shndx].sh_addr;
-        if (value <= UINT32_MAX)
-            *item++ = value << VALUE_SHIFT | bound_of_size(symbol->st_size) << BOUND_SHIFT | (number + i);
+        if (value <= UINT32_MAX) {
+            add_item(out, number + i, value, bound_of_size(symbol->st_size));
+            out->has_code = true;
+        }
     }
-    out->count = (size_t)(item - out->items);
 }
 
-/* Adds the start of each section with code, by the symbol without a name: none goes on from one section to the next. */
+/* Adds the start of each section with code, without a name: no function goes on from one section to the next. */
 static void add_sections(const struct pp_elf_sections *sections, struct pp_elf_index *out)
 {
     for (size_t i = 0; i < sections->count; i++) {
         const Elf64_Shdr *section = &sections->headers[i];
         uint64_t value = section->sh_addr - out->base;
-        if (section->sh_flags & SHF_EXECINSTR && section->sh_size && value <= UINT32_MAX)
-            out->items[out->count++] = value << VALUE_SHIFT | STN_UNDEF;
+        if (section->sh_flags & SHF_EXECINSTR && section->sh_size && value <= UINT32_MAX && out->count < MAX_ITEMS)
+            add_item(out, out->count++, value, 0);
     }
-}
-
-/* False without a mapping. */
-static bool set_mapping(struct pp_elf_index *index, void *mapping)
-{
-    index->order = mapping;
-    index->items = mapping ? (uint64_t *)(void *)(index->order + 1) : NULL;
-    return mapping != NULL;
 }
 
 static bool read_index(const struct pp_elf_source *source, const struct pp_elf_sections *sections, uint32_t type,
@@ -190,34 +142,35 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
 {
     const Elf64_Shdr *strings, *table = pp_elf_table(sections, type, &strings);
     uint64_t count = table ? table->sh_size / sizeof(Elf64_Sym) : 0;
-    *out = (struct pp_elf_index){.base = lowest_code(sections)};
-    if (!count)
+    struct pp_elf_index index = {.symbol_count = count, .count = count};
+    *out = (struct pp_elf_index){0};
+    if (!count || !place_buckets(sections, &index))
         return false;
-    out->mapped = sizeof *out->order + (count + sections->count) * sizeof *out->items;
-    bool done = set_mapping(out, pp_map_uncleared(out->mapped));
+    size_t items = (count + sections->count) * sizeof *index.items;
+    index.mapped = items + index.bucket_count * sizeof *index.buckets;
+    index.items = pp_map_uncleared(index.mapped);
+    if (!index.items)
+        return false;
+    index.buckets = (uint32_t *)(void *)((char *)index.items + items);
+    memset(index.buckets, 0, index.bucket_count * sizeof *index.buckets);
     Elf64_Sym symbols[AT_ONCE];
+    bool done = true;
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
         size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
         done = pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols);
         if (done)
-            add_items(sections, symbols, some, at, out);
+            add_symbols(sections, symbols, some, at, &index);
     }
-    if (done && out->count)
-        add_sections(sections, out);
-    out->symbols = table->sh_offset;
-    out->strings = strings->sh_offset;
-    out->strings_size = strings->sh_size;
-    if (done && out->count) {
-        put_into_buckets(out->order, out->items, out->count);
-        /* the rest was not touched: it only counts as mapped, and a change of a mapping interrupts every CPU */
-        size_t used = sizeof *out->order + out->count * sizeof *out->items;
-        void *shrunk = out->mapped - used >= WORTH_GIVING_BACK ? pp_remap(out->order, out->mapped, used) : NULL;
-        if (shrunk && set_mapping(out, shrunk))
-            out->mapped = used;
-        return true;
+    if (!done || !index.has_code) {
+        pp_unmap(index.items, index.mapped);
+        return false;
     }
-    pp_elf_index_free(out);
-    return false;
+    add_sections(sections, &index);
+    index.symbols = table->sh_offset;
+    index.strings = strings->sh_offset;
+    index.strings_size = strings->sh_size;
+    *out = index;
+    return true;
 }
 
 bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *out)
@@ -235,15 +188,7 @@ void pp_elf_index_free(struct pp_elf_index *index)
 {
     struct pp_elf_index was = *index;
     *(struct pp_elf_index volatile *)index = (struct pp_elf_index){0}; /* first: see pp_vector_free */
-    pp_unmap(was.order, was.mapped);
-}
-
-bool pp_elf_index_after_fork(struct pp_elf_index *index)
-{
-    bool changing = index->order && atomic_load(&index->order->changing);
-    if (changing)
-        *index = (struct pp_elf_index){0};
-    return changing;
+    pp_unmap(was.items, was.mapped);
 }
 
 struct candidate {
@@ -296,27 +241,55 @@ static bool is_better(const struct candidate *a, const struct candidate *b)
     return strcmp(a->name, b->name) < 0;
 }
 
-/* Returns the value of the item that is in this place when its bucket is sorted, which it is then. */
-static uint64_t value_of(const struct pp_elf_index *index, size_t i)
+/* Returns the highest value below the limit, NO_VALUE if there is none; of functions with a size alone if that is
+ * wanted. *bound: none of its functions is larger; 0: none has a size. */
+static uint64_t value_below(const struct pp_elf_index *index, uint64_t limit, bool with_size, uint64_t *bound)
 {
-    settle(index, index->items[i] >> index->order->shift);
-    return index->base + (index->items[i] >> VALUE_SHIFT);
+    uint64_t best = NO_VALUE, best_bound = 0;
+    for (uint32_t bucket = bucket_of(index, limit) + 1; best == NO_VALUE && bucket-- > 0;) {
+        for (uint64_t item, next = index->buckets[bucket]; next; next = item & NEXT_MASK) {
+            item = index->items[next - 1];
+            uint64_t value = value_of(item), of = item >> BOUND_SHIFT & BOUND_MASK;
+            if (value >= limit || (with_size && !of) || (best != NO_VALUE && value < best))
+                continue;
+            best_bound = value == best && best_bound > of ? best_bound : of;
+            best = value;
+        }
+    }
+    *bound = size_of_bound(best_bound);
+    return best;
 }
 
-size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t first,
-                       uint64_t within, struct pp_elf_symbol *found)
+/* Returns the lowest value from `from` on, NO_VALUE if there is none. */
+static uint64_t value_from(const struct pp_elf_index *index, uint64_t from)
+{
+    uint64_t best = NO_VALUE;
+    for (uint32_t bucket = bucket_of(index, from); best == NO_VALUE && bucket < index->bucket_count; bucket++) {
+        for (uint64_t item, next = index->buckets[bucket]; next; next = item & NEXT_MASK) {
+            item = index->items[next - 1];
+            if (value_of(item) >= from && value_of(item) < best)
+                best = value_of(item);
+        }
+    }
+    return best;
+}
+
+/* Reads the function at this value, by the best of its names; not from and to. Where `within` is at or beyond its end,
+ * only its size is read. */
+static void read_function(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t value,
+                          uint64_t within, struct pp_elf_symbol *found)
 {
     Elf64_Sym symbols[MAX_ALIASES];
     struct candidate some[2], *best = NULL, *next = some;
-    size_t end = first, count = 0;
-    found->value = value_of(index, first);
+    size_t count = 0;
+    found->value = index->base + value;
     found->size = 0;
     found->name[0] = 0;
-    for (; end < index->count && value_of(index, end) == value_of(index, first); end++) {
+    for (uint64_t item, number = index->buckets[bucket_of(index, value)]; number; number = item & NEXT_MASK) {
         Elf64_Sym *symbol = &symbols[count];
-        uint64_t number = index->items[end] & NUMBER_MASK;
-        if (end - first >= MAX_ALIASES ||
-            !pp_elf_source_read(source, symbol, sizeof *symbol, index->symbols + number * sizeof *symbol))
+        item = index->items[number - 1];
+        if (value_of(item) != value || number > index->symbol_count || count == MAX_ALIASES ||
+            !pp_elf_source_read(source, symbol, sizeof *symbol, index->symbols + (number - 1) * sizeof *symbol))
             continue;
         found->size = symbol->st_size > found->size ? symbol->st_size : found->size;
         count++;
@@ -332,60 +305,40 @@ size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_sou
         found->size = best->symbol.st_size;
         memcpy(found->name, best->name, strlen(best->name) + 1);
     }
-    return end;
 }
 
-/* Returns how many values are not above the address. */
-static size_t count_up_to(const struct pp_elf_index *index, uint64_t address)
+bool pp_elf_index_next(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t from,
+                       struct pp_elf_symbol *found)
 {
-    if (address < index->base || !index->count)
-        return 0;
-    uint64_t value = address - index->base, digit = value >> (index->order->shift - VALUE_SHIFT);
-    if (digit >= DIGITS)
-        return index->count;
-    size_t low = bucket_start(index, digit), high = bucket_start(index, digit + 1);
-    settle(index, digit);
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (index->items[middle] >> VALUE_SHIFT <= value)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-/* Returns the first index of the value before `end`. *bound: none of its functions is larger; 0: none has a size. */
-static size_t run_before(const struct pp_elf_index *index, size_t end, uint64_t *bound)
-{
-    size_t first = end;
-    uint64_t value = value_of(index, end - 1);
-    *bound = 0;
-    do {
-        uint64_t of = index->items[--first] >> BOUND_SHIFT & ((1u << 2 * BOUND_BITS) - 1);
-        if (of && size_of_bound(of) > *bound)
-            *bound = size_of_bound(of);
-    } while (first && value_of(index, first - 1) == value);
-    return first;
+    uint64_t value = value_from(index, from > index->base ? from - index->base : 0);
+    if (value == NO_VALUE)
+        return false;
+    read_function(index, source, value, 0, found);
+    return true;
 }
 
 void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
                        struct pp_elf_symbol *found)
 {
-    size_t after = count_up_to(index, address), nearest = after, place = after;
-    uint64_t from = 0, to = after < index->count ? value_of(index, after) : UINT64_MAX;
-    for (unsigned functions = 0, labels = 0; place && functions < MAX_STEPS_BACK && labels < MAX_LABELS_BACK;) {
-        uint64_t bound;
-        place = run_before(index, place, &bound);
-        if (nearest == after) {
-            nearest = place;
-            from = value_of(index, place);
-        }
-        functions += bound != 0;
-        labels += !bound;
-        if (value_of(index, place) + bound <= from)
+    uint64_t at = address - index->base, bound, nearest = NO_VALUE, next = 0;
+    found->name[0] = 0;
+    found->from = 0;
+    found->to = UINT64_MAX;
+    if (!index->items)
+        return;
+    if (address >= index->base) {
+        nearest = value_below(index, at + 1, false, &bound);
+        next = at + 1;
+    }
+    uint64_t from = nearest == NO_VALUE ? 0 : index->base + nearest, above = value_from(index, next);
+    uint64_t to = above == NO_VALUE ? UINT64_MAX : index->base + above, place = at + 1;
+    for (unsigned functions = 0; nearest != NO_VALUE && functions < MAX_STEPS_BACK; functions++) {
+        place = value_below(index, place, true, &bound);
+        if (place == NO_VALUE)
+            break;
+        if (index->base + place + bound <= from)
             continue;
-        pp_elf_index_at(index, source, place, address - value_of(index, place), found);
+        read_function(index, source, place, at - place, found);
         uint64_t end = found->value + found->size;
         if (address - found->value < found->size && found->name[0]) {
             found->from = from;
@@ -396,9 +349,9 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
     }
     /* a label, or a function without a size, goes up to the next symbol, unless it is inside a function */
     found->size = 0;
-    if (nearest < after)
-        pp_elf_index_at(index, source, nearest, 0, found);
-    if (nearest == after || found->size || from > found->value)
+    if (nearest != NO_VALUE)
+        read_function(index, source, nearest, 0, found);
+    if (nearest == NO_VALUE || found->size || from > found->value)
         found->name[0] = 0;
     found->from = from;
     found->to = to;

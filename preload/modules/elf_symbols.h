@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds the names of functions in an ELF file, in .symtab or else .dynsym. Of a file that has been read stay an index,
- * of 8 bytes for each function, and the names that were found. */
+ * of 8 bytes for each symbol, and the names that were found. */
 #ifndef PP_MODULES_ELF_SYMBOLS_H
 #define PP_MODULES_ELF_SYMBOLS_H
 
@@ -12,18 +12,20 @@
 
 /* Says where the file has the symbols of its code. All zero: there are none. */
 struct pp_elf_index {
-    uint64_t *items;            /* buckets that are ascending by value, each of which is sorted when it is needed */
-    struct pp_elf_order *order; /* says which are; in the same mapping */
-    size_t count, mapped;
+    uint64_t *items;   /* see elf_symbols.c */
+    uint32_t *buckets; /* in the same mapping */
+    uint32_t bucket_count;
+    size_t symbol_count, count, mapped;
     uint64_t base;                           /* of the values */
+    uint64_t origin;                         /* the value of the first bucket, but for what is below it */
+    unsigned shift;                          /* from a value to its bucket */
+    bool has_code;                           /* some symbol is of code */
     uint64_t symbols, strings, strings_size; /* where the tables are */
 };
 
 /* Makes the index. False when there are no functions, the tables are damaged or too large, or there is no memory. */
 bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *index);
 void pp_elf_index_free(struct pp_elf_index *index);
-/* Runs in the child of fork: returns whether the index was being sorted, and forgets it then. */
-bool pp_elf_index_after_fork(struct pp_elf_index *index);
 
 struct pp_elf_symbol {
     uint64_t value, size;           /* size 0: up to the next symbol */
@@ -36,10 +38,10 @@ struct pp_elf_symbol {
 void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
                        struct pp_elf_symbol *found);
 
-/* Reads the function at this place of the index, by the best of its names; not from and to. Where `within` is at or
- * beyond its end, only its size is read. Returns the place of the next function. */
-size_t pp_elf_index_at(const struct pp_elf_index *index, const struct pp_elf_source *source, size_t place,
-                       uint64_t within, struct pp_elf_symbol *found);
+/* Reads the function that begins first at or after the address, by the best of its names; not from and to. False: there
+ * is none. */
+bool pp_elf_index_next(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
+                       struct pp_elf_symbol *found);
 
 /* What is kept of a module's file. */
 struct pp_elf_symbols {

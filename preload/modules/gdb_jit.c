@@ -61,8 +61,7 @@ static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, 
     if (pp_elf_index_read(&elf, &index)) {
         struct pp_elf_symbol symbol;
         uint64_t covered = 0;
-        for (size_t i = 0; i < index.count;) {
-            i = pp_elf_index_at(&index, &elf, i, 0, &symbol);
+        for (uint64_t at = 0; pp_elf_index_next(&index, &elf, at, &symbol); at = symbol.value + 1) {
             if (!symbol.name[0] || (!symbol.size && symbol.value < covered)) /* a label inside a function */
                 continue;
             covered = symbol.value + symbol.size > covered ? symbol.value + symbol.size : covered;

@@ -9,10 +9,11 @@
 #include "../common/log_format.h"
 #include "elf_plt.h"
 #include "module_list.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 
-#define OPEN_FILES   8
+#define OPEN_FILES   32
 #define MAX_VDSO     ((size_t)1 << 20)
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
@@ -40,6 +41,14 @@ static bool has_same_functions(const struct pp_module *module, const struct pp_e
             return false;
     }
     return true;
+}
+
+/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
+static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+{
+    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
+    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
+           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
 }
 
 /* A file without a build-id is what is mapped, or equal to it: on overlays the same file may have two numbers. */
@@ -126,7 +135,11 @@ static void keep_file(const struct pp_module *module, int fd)
 
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
-    int fd = pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = pp_sys_open(path, flags, 0);
+    if (fd == -EMFILE) {
+        pp_modules_close_files(NULL);
+        fd = pp_sys_open(path, flags, 0);
+    }
     if (fd < 0)
         return false;
     struct pp_elf_source source = {.fd = fd};
@@ -229,12 +242,14 @@ const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintpt
     return name;
 }
 
-/* Whether the headers are the loaded ones, and so the place of all else: build-ids may be set by hand. */
-static bool begins_as_loaded(const struct pp_module *module, const struct pp_elf_source *source)
+/* Whether the build-id is among the bytes that begins_as_loaded compares. */
+static bool begins_with_id(const struct pp_module *module)
 {
-    uint8_t loaded[COMPARE_SIZE], stored[COMPARE_SIZE];
-    return pp_safe_copy(loaded, module->private->object.image.start, sizeof loaded) &&
-           pp_elf_source_read(source, stored, sizeof stored, 0) && memcmp(loaded, stored, sizeof loaded) == 0;
+    const struct pp_loaded_object *object = &module->private->object;
+    bool is_there = module->build_id_length != 0;
+    for (unsigned i = 0; i < object->note_count; i++)
+        is_there &= object->notes[i].end - object->image.start <= COMPARE_SIZE;
+    return is_there;
 }
 
 /* Stores the file's descriptor if it has the .eh_frame that is loaded. */
@@ -245,7 +260,7 @@ static bool find_unwind_file(struct pp_module *module, const struct pp_elf_sourc
     if (!identify(module, source, &identity))
         return false;
     if (memcmp(&identity, &private->unwind_file, sizeof identity) != 0 &&
-        !(is_loaded_file(module, source) && begins_as_loaded(module, source)))
+        !(begins_as_loaded(module, source) && (begins_with_id(module) || is_loaded_file(module, source))))
         return false;
     private->unwind_file = identity;
     *(int *)argument = source->fd;

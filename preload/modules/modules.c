@@ -164,8 +164,6 @@ static void forget_unfinished(struct pp_module_private *of)
         of->replaced = NULL;
     if (of->fdes.functions.items && !atomic_load(&of->fdes.ready))
         of->fdes.functions = (struct pp_vector){0};
-    if (pp_elf_index_after_fork(&of->symbols.index))
-        atomic_store(&of->symbols_tried, false);
     pp_elf_symbols_after_fork(&of->symbols);
 }
 

@@ -27,7 +27,7 @@
 #define THREAD_STATE                                                                                                   \
     .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232, .datastack_top = 240,           \
     .copy_size = 248
-#define FRAME .code = 0, .previous = 8, .instr = 56
+#define FRAME .code = 0, .previous = 8, .object = 48, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
     .line_table = header + 120, .version = header + 76, .flags = header + 32, .consts = header + 8,                    \
@@ -99,7 +99,14 @@ static const struct pp_python_layout layouts[] = {
                          .datastack_chunk = 296,
                          .datastack_top = 304,
                          .copy_size = 360},
-        .frame = {.code = 32, .previous = 48, .instr = 56, .owner = 69, .is_entry = 68, .locals = 72, .copy_size = 72},
+        .frame = {.code = 32,
+                  .previous = 48,
+                  .object = 40,
+                  .instr = 56,
+                  .owner = 69,
+                  .is_entry = 68,
+                  .locals = 72,
+                  .copy_size = 72},
         .generator = {.frame = 80, .qualname = 40},
         .code = {.units = 16,
                  .flags = 48,

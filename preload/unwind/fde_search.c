@@ -9,7 +9,7 @@
 #define HDR_TABLE_ENTRY 8
 #define INTERPOLATIONS  8 /* then it bisects: functions of one module may have very different sizes */
 #define PIECE_SIZE      4096u
-#define PIECES          16 /* libpython's table has 11 */
+#define PIECES          32 /* libpython's table has 12, those of most modules one or two */
 #define READERS         16 /* modules that are known at once */
 #define CIES            4  /* of each; a module has a few */
 
@@ -154,11 +154,11 @@ void pp_fde_after_fork(void)
 }
 
 /* Returns a piece of a table; valid until the next call. NULL: it cannot be read. */
-static const uint8_t *table_piece(const struct reader *reader, const struct pp_unwind_source *source, uintptr_t start,
-                                  size_t size)
+static const uint8_t *table_piece(const struct pp_unwind_source *source, uintptr_t start, size_t size)
 {
     static uint8_t bytes[PIECES][PIECE_SIZE];
-    size_t slot = (start - reader->hdr.table) / PIECE_SIZE % PIECES;
+    size_t slot =
+        (start / PIECE_SIZE) % PIECES; /* by address: the first pieces of two modules are seldom in one place */
     if (pieces[slot].module != source->index->module || pieces[slot].start != start) {
         pieces[slot].module = 0;
         if (!copy_bytes(source, bytes[slot], start, size))
@@ -176,7 +176,7 @@ static bool table_entry(const struct reader *reader, const struct pp_unwind_sour
     size_t offset = (size_t)i * HDR_TABLE_ENTRY, inside = offset % PIECE_SIZE;
     uintptr_t start = reader->hdr.table + (offset - inside);
     size_t left = source->hdr_end - start;
-    const uint8_t *piece = table_piece(reader, source, start, left < PIECE_SIZE ? left : PIECE_SIZE);
+    const uint8_t *piece = table_piece(source, start, left < PIECE_SIZE ? left : PIECE_SIZE);
     if (piece)
         memcpy(entry, piece + inside, sizeof entry);
     else if (!pp_safe_copy(entry, start + inside, sizeof entry)) /* only a page of the piece may be missing */

@@ -2,6 +2,7 @@
 #include "row_builder.h"
 #include "../base/arena.h"
 #include "../base/hash.h"
+#include <string.h>
 
 #define FIRST_HASH_SIZE 256u
 
@@ -30,9 +31,11 @@ static uint32_t *find_slot(const struct pp_row_builder *builder, uint32_t *hash,
 static bool grow_hash(struct pp_row_builder *builder)
 {
     uint32_t size = builder->hash_size ? builder->hash_size * 2 : FIRST_HASH_SIZE;
-    uint32_t *hash = pp_map(size * sizeof *hash);
+    uint32_t *hash = pp_map_uncleared(size * sizeof *hash);
     if (!hash)
         return false;
+    /* a page that is read first is mapped twice: zeros, then memory of its own, which interrupts every CPU */
+    memset(hash, 0, size * sizeof *hash);
     const struct pp_unwind_rule *rules = builder->rules.items;
     for (uint32_t i = 0; i < rule_count(builder); i++)
         *find_slot(builder, hash, size, &rules[i]) = i + 1;

@@ -98,6 +98,23 @@ shares() {
     tr -s ' \n' ' ' <report.txt | grep -qE "sampled at the kernel's clock ticks alone|was not sampled" || fail "nothing is said: $(cat report.txt)"
 }
 
+@test "where ticks alone have sampled, CPU/REQ of an endpoint that they miss is by its requests' own clock" {
+    PYPROF_CLOCK=tick profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" "$WORKLOADS/requests_in_step.py" 2 >truth.txt
+    "$PYPROF" report --by endpoint --json >endpoints.json
+    "$PYPROF" report --by endpoint >report.txt 2>&1
+    /usr/bin/python3 - truth.txt endpoints.json report.txt <<'EOF'
+import json, sys
+truth = {name: int(ns) for name, ns in map(str.split, open(sys.argv[1]))}
+rows = {row["value"]: row for row in json.load(open(sys.argv[2]))["by"]}
+short = rows["/short"]
+by_clock = short.get("cpu_per_request_by_clock")  # not where other programs put the work off its step
+off = 0.02 * truth["/short"] if by_clock else 0
+assert short["cpu_per_request_low_ns"] - off <= truth["/short"] <= short["cpu_per_request_high_ns"] + off, (truth, rows)
+said = "CPU/REQ of /short, and of others" in " ".join(open(sys.argv[3]).read().split())
+assert said == bool(by_clock), short
+EOF
+}
+
 @test "a thread that waits too often for an event has none, and one that has it pays for its switches in own" {
     events_permitted
     profiled "$PYTHON" "$WORKLOADS/switches.py" 2

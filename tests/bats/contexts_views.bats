@@ -81,6 +81,20 @@ assert sum(values.values()) == report["shown_ns"], report'
     # Imports are the application's, where they are much of it.
     /usr/bin/python3 "$ROOT/tests/web/logs.py" launched imports.pyprof 400
     "$PYPROF" report imports.pyprof | grep -qE ' \(none\) +42 % <module> \(shop\.py:1\)$' || fail "$("$PYPROF" report imports.pyprof)"
+    # Where no route is known at all, what to do is said.
+    unknown=$(/usr/bin/python3 - "$ROOT/tests/web" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from logs import Log, python
+log = Log()
+for endpoint, ns in (("(unknown route)", 600), (None, 300)):
+    log.sample("MainThread", [python("handle", "/srv/app/app.py", 20)], ns * 1000000, 0, True, ns // 10, (("endpoint", endpoint),) if endpoint else ())
+log.write("unknown.pyprof")
+END
+    "$PYPROF" report unknown.pyprof | unwrapped)
+    [[ $unknown == *"(unknown route): all requests, as the routes of this framework are not read"*"libpyprof.wsgi(app)"* ]] || fail "$unknown"
+    [[ $("$PYPROF" report --by endpoint --focus 'endpoint=(unknown route)' app.pyprof | unwrapped) != *"all requests"* ]]
+    ! grep -F 'all requests' lines.txt || fail "$(cat lines.txt)"
     # A small part needs no sentence.
     service service
     ! "$PYPROF" report service.pyprof | grep -F 'unknown route' || fail "$("$PYPROF" report service.pyprof)"

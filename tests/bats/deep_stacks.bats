@@ -60,6 +60,28 @@ both_ends() {
     with_each_python both_ends
 }
 
+# total_of FUNCTION: its share by total in report.txt, without decimals.
+total_of() {
+    awk -v name="$1" '/^ +SELF +TOTAL/ { on = /PYTHON FUNCTION/ } on && $7 == name { printf "%d", $5; exit }' report.txt
+}
+
+which_totals() {
+    in_leaf python 800
+    "$PYPROF" report --sort total --top 1000 | tr -s '\n ' ' ' >text.txt
+    "$PYPROF" report --sort total --top 1000 >report.txt
+    grep -q 'too deep to be kept whole: both ends are kept, so totals of the outermost functions are exact' text.txt ||
+        fail "$(tail -n 12 report.txt)"
+    between 90 "$(total_of main)" 100 "percent in main, the total: $(cat report.txt)"
+    [ "$VERSION" = 3.10 ] || return 0
+    in_leaf python 3000
+    "$PYPROF" report | tr -s '\n ' ' ' >text.txt
+    grep -q 'some lack their outer end, so totals of outer functions are too low' text.txt || fail "$(cat text.txt)"
+}
+
+@test "a warning of deep stacks says which totals are too low: those of the middle, or of the outer end where that is missing" {
+    with_each_python which_totals
+}
+
 # handler_ns COMMAND...: the median of the samples of a run, which has some in its work.
 handler_ns() {
     until_sampled 'leaf \(|burn_elsewhere' profiled "$@" >/dev/null

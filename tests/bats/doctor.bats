@@ -64,6 +64,20 @@ assert {check["level"] for check in told["checks"]} == {"ok"}, told'
     kill "$pid"
 }
 
+@test "a process's clock is its own, not what is permitted to doctor" {
+    begin env DENIED=perf LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
+    wait_until 60 doctor_says 0 "$pid" 'warn clock it is sampled by kernel ticks; no perf events: .* -> ticks do not see .* kernel.perf_event_paranoid'
+    ! grep -q 'perf events are permitted here' doctor.txt || fail "$(cat doctor.txt)"
+    kill "$pid"
+}
+
+@test "a directory of profiles is no process: what to type instead" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    doctor 2 pyprof.out
+    lines_of doctor.err 1 'pyprof info pyprof.out, or PYPROF_OUT=pyprof.out pyprof doctor$'
+    "$PYPROF" help run | unwrapped | grep -q 'PYPROF_CLOCK chooses' || fail "$("$PYPROF" help run)"
+}
+
 @test "a process whose traces are to be kept, and that has none: it is said" {
     begin env PYPROF_TRACES=1 LD_PRELOAD="$LIBPYPROF" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 0 "$pid" 'warn contexts PYPROF_TRACES=1: no trace was seen: the program has imported none of'

@@ -215,6 +215,55 @@ bare_thread() {
     on_a_library bare_thread
 }
 
+called_guest() {
+    cat >calls.py <<'END'
+try:
+    import _interpreters as interpreters
+except ImportError:
+    import _xxsubinterpreters as interpreters
+
+SCRIPT = """
+import time
+def inside():
+    end = time.thread_time() + 0.5
+    while time.thread_time() < end:
+        sum(range(200))
+inside()
+"""
+
+def calls(interpreter):
+    getattr(interpreters, "exec", getattr(interpreters, "run_string", None))(interpreter, SCRIPT)
+
+calls(interpreters.create())
+END
+    profiled "$PYTHON" calls.py
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt inside)" 500000000 20 inside
+    [ "$(reader share stacks.txt 'inside \(.*' '.* \(_.*interpreters\..*\.so\)')" -eq 0 ] || fail "the caller is below: $(cat stacks.txt)"
+    "$PYPROF" report | unwrapped | grep -q 'of a thread that runs a subinterpreter, those of the interpreter that called' ||
+        fail "$("$PYPROF" report)"
+    rm -r pyprof.out
+}
+
+@test "a subinterpreter that a function calls: its frames below the C code that runs it, and a word on its callers" {
+    with_each_python called_guest
+}
+
+workers() {
+    embed workers
+    burned in_first_worker in_second_worker
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 2 ' 2 .*embed workers'
+    # The server that is started next is another launch.
+    embed workers
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 3 ' 2 .*embed workers'
+}
+
+@test "a server without Python in its master: all workers are one run, one after the other too" {
+    on_a_library workers
+}
+
 # both MODE FUNCTION...: beside the first library that was found.
 both() {
     local mode=$1

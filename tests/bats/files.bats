@@ -229,6 +229,40 @@ worker, = [process for process in json.load(sys.stdin)["processes"] if process["
 assert worker["samples"] > 2, worker'
 }
 
+# The directory is new, as in each container: nobody but the workers has written yet, their parent is as young as they are.
+@test "workers that are killed young, of a program that has just begun: their profiles, root's too" {
+    cat >begins.py <<'END'
+import subprocess
+import sys
+import time
+
+if sys.argv[1:]:
+    while time.process_time() < 0.3:
+        sum(range(2000))
+    print("ready", flush=True)
+    time.sleep(60)
+workers = [subprocess.Popen([sys.executable, sys.argv[0], "worker"], stdout=subprocess.PIPE) for i in range(2)]
+for worker in workers:
+    worker.stdout.readline()
+for worker in workers:
+    worker.kill()
+print(*[worker.pid for worker in workers])
+END
+    for way in run library; do
+        if [ $way = run ]; then
+            "$PYPROF" run -- "$PYTHON" begins.py >pids.txt 2>err.txt
+        else
+            profiled "$PYTHON" begins.py >pids.txt
+        fi
+        info | ${READ%% *} -c '
+import json, sys
+seen = {process["pid"]: process["cpu_ns"] / 1e9 for process in json.load(sys.stdin)["processes"]}
+for pid in map(int, open("pids.txt").read().split()):
+    assert seen.get(pid, 0) > 0.12, (pid, seen)' || fail "$way: $(cat err.txt)"
+        rm -r pyprof.out
+    done
+}
+
 @test "a link or directory of another user where all may write: one line, and nothing of ours goes there" {
     open_to_others
     mkdir -m 1777 shared

@@ -144,6 +144,8 @@ served() {
     "$PYPROF" export pyprof.out --format otlp -o - | cmp - p.otlp
     "$PYPROF" export pyprof.out -o callgrind.out.17
     cmp callgrind.out.17 p.callgrind
+    "$PYPROF" export pyprof.out -o again.folded
+    cmp again.folded p.collapsed
 }
 
 @test "svg: a picture to scale without anything active; hostile names are text in it" {

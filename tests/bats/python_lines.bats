@@ -88,3 +88,37 @@ END
 @test "report marks the expression that burns, from columns, unless the source is not what ran" {
     with_each_python hot_expression
 }
+
+@test "functions that cloudpickle has sent are the script's own, with its lines; without their source the application's" {
+    cat >sends.py <<'END'
+import time
+import types
+
+def sent(function):
+    """As cloudpickle sends it: with name and lines, without its file."""
+    return types.FunctionType(function.__code__.replace(co_filename="<dynamic-code>"), function.__globals__)
+
+def fit(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        sum(range(200))
+
+fit(0.2)
+sent(fit)(0.4)
+exec("\n\ndef of_notebook(seconds):\n    sent(fit)(seconds)\n    fit(seconds)")
+sent(of_notebook)(0.2)
+END
+    profiled "$PYTHON" sends.py
+    "$PYPROF" report --json | ${READ%% *} -c '
+import json, sys
+rows = [row for row in json.load(sys.stdin)["functions"] if row.get("origin") == "application" and row["name"] != "<module>"]
+fit, notebook = sorted(rows, key=lambda row: row["name"])
+assert fit["file"].endswith("sends.py") and fit["package"] == "sends", fit
+assert notebook["file"] == "<dynamic-code>", notebook'
+    "$PYPROF" annotate sends.py | unwrapped >lines.txt
+    grep -q 'sends.py: .* s CPU in its own lines, 9[0-9]\.[0-9] % of' lines.txt || fail "$(cat lines.txt)"
+    # The script is another one by now: nothing is said of its lines.
+    printf '\n%s\n' "$(cat sends.py)" >sends.py
+    touch -d '1 hour ago' sends.py
+    "$PYPROF" report --json | grep -q 'fit (<dynamic-code>:8)' || fail "$("$PYPROF" report)"
+}

@@ -127,6 +127,94 @@ END
     grep -qE '^ +[0-9.]+ s +[0-9.]+ % +5  return json.dumps' report.txt || fail "$(cat report.txt)"
 }
 
+@test "report: the lines are those of the function that has the hottest line, whatever its callees" {
+    mkdir -p lib/site-packages/alpha
+    cat >lib/site-packages/alpha/__init__.py <<'END'
+import time
+def first(end):
+    while time.process_time() < end: pass
+def second(end):
+    while time.process_time() < end: pass
+END
+    cat >app.py <<'END'
+import sys, time
+sys.path.insert(0, "lib/site-packages")
+import alpha
+
+def spread(start):
+    alpha.first(start + 0.35) or alpha.second(start + 0.7)
+
+def many(start):
+    while time.process_time() < start + 0.15: pass
+    while time.process_time() < start + 0.3: pass
+    while time.process_time() < start + 0.45: pass
+    while time.process_time() < start + 0.6: pass
+
+spread(time.process_time())
+many(time.process_time())
+END
+    touch -d '1 hour ago' app.py
+    profiled "$PYTHON" app.py
+    "$PYPROF" report >report.txt
+    grep -A 2 '^Lines of spread (app.py), with all that they call outside' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ % +6  alpha' ||
+        fail "$(cat report.txt)"
+    "$PYPROF" report --json >report.json
+    "$PYTHON" -c '
+import json
+hottest = json.load(open("report.json"))["hottest"]
+assert hottest["function"] == "spread" and hottest["lines"][0]["line"] == 6, hottest'
+}
+
+@test "lines of a module in a zip file have their text, those of a template say what they are" {
+    cat >work.py <<'END'
+import time
+def slow(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+END
+    printf 'import work\nwork.slow(0.3)\n' >__main__.py
+    for packing in '' -c; do
+        # shellcheck disable=SC2086 # no word, or one
+        "$PYTHON" - $packing <<'END'
+import sys, zipfile
+with open("app.pyz", "wb") as file:
+    file.write(b"#!/usr/bin/env python3\n")
+    with zipfile.ZipFile(file, "a", zipfile.ZIP_DEFLATED if sys.argv[1:] else zipfile.ZIP_STORED) as archive:
+        archive.comment = b"PK"
+        archive.write("__main__.py")
+        archive.write("work.py", "package/work.py")
+        archive.writestr("package/__init__.py", "")
+        archive.writestr("work.py", "from package.work import *")
+END
+        touch -d '1 hour ago' app.pyz
+        rm -rf pyprof.out
+        profiled "$PYTHON" app.pyz
+        "$PYPROF" report | grep -qE '^ +0\.[0-9]+ s +[0-9.]+ % +4  while time.thread_time' || fail "$("$PYPROF" report)"
+        "$PYPROF" annotate package/work.py | grep -qE ' 4 +while time.thread_time' || fail "$("$PYPROF" annotate package/work.py)"
+        # Whatever has become of the archive, it is read without harm.
+        for ((size = $(stat -c %s app.pyz); size > 0; size -= 7)); do
+            truncate -s "$size" app.pyz
+            touch -d '1 hour ago' app.pyz
+            ((size % 5)) || "$PYPROF" annotate work.py >/dev/null
+        done
+    done
+    printf '<p>{{ x }}</p>\n<p>{{ y }}</p>\n' >page.html
+    touch -d '1 hour ago' page.html
+    rm -rf pyprof.out
+    profiled "$PYTHON" -c '
+exec(compile("""import time
+def root():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: pass
+root()""", "page.html", "exec"))'
+    for verb in report "annotate page.html"; do
+        # shellcheck disable=SC2086 # words
+        "$PYPROF" $verb | unwrapped | grep -q 'a template: lines of the Python code that its engine made of it' || fail "$("$PYPROF" $verb)"
+    done
+    run "$PYPROF" annotate fast.pyx
+    [[ $output == *"no function of this file was seen in Python; of native code 'pyprof report --lines' has lines"* ]] || fail "$output"
+}
+
 # A package installed somewhere, and the program that calls it.
 write_packages() {
     mkdir -p lib/site-packages/alpha lib/site-packages/beta
@@ -488,6 +576,10 @@ CODE
     "$PYPROF" report --top 20 >report.txt
     [ "$(grep -cE "[0-9]+ worker of [0-9]+ \(multiprocessing, spawned\)$" report.txt)" -eq 2 ] || fail "$(cat report.txt)"
     ! grep -q 'spawn_main(tracker' report.txt || fail "$(cat report.txt)"
+    # The command that starts a worker is no code of the program.
+    collapsed | grep -q '<string>:1' || fail "no worker's start was sampled"
+    rows_of 'FUNCTION OF THE APPLICATION' >rows.txt
+    grep -q '^work (pool.py:2)' rows.txt && ! grep '<string>' rows.txt || fail "$(cat report.txt)"
     ! grep -q ' of [0-9]* runs,' report.txt || fail "$(cat report.txt)"
     profiled "$PYTHON" -c 'sum(range(3000000))'
     "$PYPROF" report --all | grep -qE '^[0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"

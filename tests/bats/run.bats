@@ -403,6 +403,60 @@ fits() {
         NO_COLOR=1 on_terminal $verb | sed 's/\r.*\x1b\[K//' >screen.txt
         ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae' screen.txt || fail "$verb: $(cat -v screen.txt)"
     done
+    # Exports, which a pipe carries to a terminal; JSON has the same name by escapes.
+    profiled "$PYTHON" -c '
+import time
+def work():
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end: pass
+name = "ev\x9b31m\u202eil\u2028"
+code = work.__code__.replace(co_name=name)
+type(work)(code.replace(co_qualname=name) if hasattr(code, "co_qualname") else code, globals())()' $'\e[2J\xc2\x9b31m\u202e'
+    for format in collapsed callgrind perf speedscope firefox; do
+        "$PYPROF" export --format "$format" pyprof.out >export.txt 2>/dev/null
+        ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae|\xe2\x80\xa8' export.txt || fail "$format: $(cat -v export.txt)"
+        grep -qE 'ev(\?31m\?il\?|\\u009b31m\\u202eil\\u2028)' export.txt || fail "$format: $(cat -v export.txt)"
+    done
+    "$PYPROF" export --format speedscope pyprof.out | "$PYTHON" -c '
+import json, sys
+assert "ev\x9b31m\u202eil\u2028" in [frame["name"] for frame in json.load(sys.stdin)["shared"]["frames"]]'
+}
+
+@test "a command line of 100 KB takes little of the screen, of a file too" {
+    # shellcheck disable=SC2046 # words
+    profiled "$PYTHON" -c 'sum(range(10**7))' $(seq 20000)
+    for verb in report info runs "diff pyprof.out pyprof.out"; do
+        # shellcheck disable=SC2086 # words
+        "$PYPROF" $verb >text.txt 2>/dev/null
+        grep -q 'sum(range(' text.txt || fail "$verb: no command: $(head -c 1000 text.txt)"
+        between 1 "$(awk 'length > most { most = length } END { print most }' text.txt)" 410 "characters in the longest line of $verb"
+    done
+}
+
+@test "pyprof run: helpers of multiprocessing, which end just after the program, are not said to run; what goes on is" {
+    cat >pool.py <<'END'
+import multiprocessing, time
+def work(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end: pass
+if __name__ == "__main__":
+    work(0.1)
+    worker = multiprocessing.get_context("spawn").Process(target=work, args=(0.2,))
+    worker.start()
+    worker.join()
+END
+    mkdir pyprof.out
+    for _ in 1 2 3; do
+        "$PYPROF" run -o pyprof.out -- "$PYTHON" pool.py 2>err.txt
+        grep -qE ', [23] processes;' err.txt || fail "$(cat err.txt)"
+    done
+    "$PYPROF" run -o pyprof.out -- sh -c "$PYTHON -c 'import time
+end = time.thread_time() + 0.3
+while time.thread_time() < end: pass
+open(\"pid.txt\", \"w\").write(str(__import__(\"os\").getpid()))
+time.sleep(60)' >/dev/null 2>&1 & until [ -s pid.txt ]; do sleep 0.1; done" 2>err.txt
+    kill "$(cat pid.txt)"
+    grep -q '1 process (1 still running)' err.txt || fail "$(cat err.txt)"
 }
 
 @test "report --json: what the text says, to the nanosecond" {

@@ -72,6 +72,25 @@ END
     [ "$("$PYPROF" report --run "$run" | sed -n 2p | cut -d, -f1)" = "8 processes" ] || fail "$("$PYPROF" report --run "$run")"
 }
 
+@test "what a shell runs at the same time is one run; what it runs later, and what job control starts, are others" {
+    cat >burns.py <<'END'
+import time
+end = time.process_time() + 0.3
+while time.process_time() < end:
+    sum(range(2000))
+END
+    # shellcheck disable=SC2016
+    profiled sh -c '"$0" burns.py & "$0" burns.py; wait; "$0" burns.py later' "$PYTHON"
+    "$PYPROF" runs >runs.txt
+    lines_of runs.txt 3 'burns.py'
+    sed -n 2p runs.txt | grep -q ' 1  .*burns.py later' || fail "$(cat runs.txt)"
+    sed -n 3p runs.txt | grep -q ' 2  .*burns.py$' || fail "$(cat runs.txt)"
+    # shellcheck disable=SC2016
+    profiled bash -c 'set -m; "$0" burns.py & "$0" burns.py & wait' "$PYTHON"
+    "$PYPROF" runs >runs.txt
+    [ "$(head -n 3 runs.txt | grep -c ' 1  .*burns.py$')" -eq 2 ] || fail "$(cat runs.txt)"
+}
+
 @test "merge: one file that says what the files said; cat does the same" {
     once
     "$PYPROF" merge --all -o all.bin 2>merge.txt

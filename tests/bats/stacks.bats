@@ -109,3 +109,30 @@ asyncio.run(cancels())'
 @test "exceptions thrown into generators and coroutines that wait for others: the whole stack" {
     with_each_python thrown_into
 }
+
+compiled() {
+    local headers main stack thread
+    headers=$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')
+    case $VERSION in 3.11.* | 3.12.* | 3.13.*) ;; *) return 0 ;; esac
+    if [ ! -e "$headers/internal/pycore_frame.h" ] || [[ $PYTHON_BUILD == *free* ]]; then
+        echo "no headers of $PYTHON"
+        return 0
+    fi
+    gcc -O1 -Wall -Werror -shared -fPIC -I"$headers" -o compiled_frames.so "$WORKLOADS/lib/compiled_frames.c" -lpthread
+    PYTHONPATH=. profiled "$PYTHON" "$WORKLOADS/compiled.py"
+    collapsed --native=none >stacks.txt
+    main='^<module> \(.*compiled\.py:1\);compiled_outer \(.*\);interpreted \(.*\);compiled_inner \(.*:8\)'
+    thread='^compiled_root \(.*:8\)'
+    for stack in "$main " "$main;burn " "$thread " "$thread;interpreted \(.*\);compiled_inner \(.*:8\) " "$thread;.*;burn "; do
+        grep -qE "$stack" <(sed -E 's/^[^<c]*;(compiled_root)/\1/' stacks.txt) || fail "no $stack: $(cat stacks.txt)"
+    done
+    [ "$(reader share stacks.txt '\[python stack torn\]')" -eq 0 ] || fail "torn: $(cat stacks.txt)"
+    # C functions are below the compiled ones that run them, and what starts the thread above.
+    collapsed >stacks.txt
+    reader stacks stacks.txt 'compiled_inner \(.*\)' 'burn_native \(compiled_frames\.so\)'
+    reader stacks stacks.txt 'in_thread \(compiled_frames\.so\)' 'compiled_root \(.*\)' 'burn_native \(compiled_frames\.so\)'
+}
+
+@test "functions that Nuitka has compiled are in the stacks, with their first lines" {
+    with_each_python compiled
+}

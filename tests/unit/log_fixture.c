@@ -89,7 +89,7 @@ static void put_block(struct fixture *log, uint32_t type, struct fixture_bytes *
 
 void fixture_process(struct fixture *log, const struct fixture_process *process)
 {
-    fixture_child(log, process, &(struct fixture_origin){0, NULL, NULL});
+    fixture_child(log, process, &(struct fixture_origin){0, 0, NULL, NULL});
 }
 
 void fixture_child(struct fixture *log, const struct fixture_process *process, const struct fixture_origin *origin)
@@ -101,6 +101,8 @@ void fixture_child(struct fixture *log, const struct fixture_process *process, c
     append_number(&payload, PP_PROCESS_SEGMENT, process->segment);
     append_number(&payload, PP_PROCESS_PID, process->pid);
     append_number(&payload, PP_PROCESS_PPID, origin->ppid);
+    if (origin->group)
+        append_number(&payload, PP_PROCESS_GROUP, origin->group);
     append_text(&payload, PP_PROCESS_BOOT_ID, origin->boot_id);
     append_text(&payload, PP_PROCESS_PID_NAMESPACE, origin->pid_namespace);
     append_number(&payload, PP_PROCESS_START_UNIX_NS, process->start_unix_ns ? process->start_unix_ns : START_NS);

@@ -39,7 +39,7 @@ struct fixture_process {
 void fixture_process(struct fixture *log, const struct fixture_process *process);
 /* With what says which process its parent is. */
 struct fixture_origin {
-    uint64_t ppid;
+    uint64_t ppid, group;
     const char *boot_id, *pid_namespace;
 };
 void fixture_child(struct fixture *log, const struct fixture_process *process, const struct fixture_origin *origin);

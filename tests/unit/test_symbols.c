@@ -336,9 +336,10 @@ static unsigned resident_kb(const char *path)
     FILE *maps = fopen("/proc/self/smaps", "r");
     char line[4096];
     unsigned sum = 0, kb;
+    unsigned long start, end;
     bool is_its = false;
     while (maps && fgets(line, sizeof line, maps)) {
-        if (strchr(line, '-') && strchr(line, '/'))
+        if (sscanf(line, "%lx-%lx", &start, &end) == 2)
             is_its = strstr(line, path) != NULL;
         else if (sscanf(line, "Rss: %u kB", &kb) == 1)
             sum += is_its ? kb : 0;

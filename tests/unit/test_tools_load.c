@@ -177,7 +177,7 @@ static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
         pid_t child = child_that_waits();
         const struct fixture_process process = {.run = "run", .instance = "i", .pid = (uint64_t)child};
         fixture_begin(&log);
-        fixture_child(&log, &process, &(struct fixture_origin){1, here ? boot_id : "other", space});
+        fixture_child(&log, &process, &(struct fixture_origin){1, 0, here ? boot_id : "other", space});
         fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
         write_bytes(*paths, log.file.data, log.file.length);
         struct pt_inputs *inputs = pt_inputs_open(&request);

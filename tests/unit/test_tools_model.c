@@ -445,6 +445,7 @@ static void warnings_are_said(void **state)
     struct pt_profile *profile = two_processes();
     pt_summary_warnings(profile, PT_NONE, collect, text);
     assert_non_null(strstr(text, "11.0 % of the CPU time (0.02 s) was not sampled"));
+    assert_non_null(strstr(text, "PYPROF_CLOCK=perf"));
     assert_non_null(strstr(text, "only 18 samples"));
     assert_null(strstr(text, "do not close"));
     assert_null(strstr(text, "only information"));

@@ -1,8 +1,8 @@
 /* Columns of Python frames: from the log to the profile, the views that must not split by them, the text they mark. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
+#include "tools/load/source_text.h"
 #include "tools/profile/model.h"
-#include "tools/view/source_text.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -18,7 +18,7 @@
 
 struct made {
     const char *run;
-    uint64_t pid, ppid, start_ns;
+    uint64_t pid, ppid, start_ns, group;
     bool exits;
     const char *boot, *space; /* NULL: BOOT, SPACE */
 };
@@ -37,8 +37,11 @@ static void write_log(const struct made *made)
         &log,
         &(struct fixture_process){
             .run = made->run, .instance = instance, .pid = made->pid, .start_unix_ns = START_NS + made->start_ns},
-        &(struct fixture_origin){made->ppid, made->boot ? made->boot : BOOT, made->space ? made->space : SPACE});
+        &(struct fixture_origin){made->ppid, made->group, made->boot ? made->boot : BOOT,
+                                 made->space ? made->space : SPACE});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
+    fixture_accounting(&log, (const struct fixture_account[]){
+                                 {PP_ACCOUNT_END_UNIX_NS, START_NS + made->start_ns + SECOND_NS}, {0, 0}});
     if (made->exits)
         fixture_exit(&log);
     FILE *file = fopen(name, "wb");
@@ -121,6 +124,34 @@ static void pids_of_other_machines_are_others(void **state)
     check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 0, SECOND_NS));
 }
 
+static void children_of_one_job_that_ran_at_once_are_one_run(void **state)
+{
+    (void)state;
+    check(2, 1, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, SECOND_NS / 2, 4, .exits = true));
+    /* The second is there until the third begins, when the first has ended. */
+    check(3, 1, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, SECOND_NS / 2, 4),
+          LOG("cc", 12, 5, SECOND_NS / 2 + 1, 4));
+    assert_int_equal(processes("aa"), 3);
+    assert_int_equal(processes("cc"), 1);
+    /* A child of the second. */
+    check(3, 1, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, SECOND_NS / 2, 4),
+          LOG("cc", 12, 11, SECOND_NS, 4));
+}
+
+static void other_children_of_a_parent_without_a_log_are_launches_of_their_own(void **state)
+{
+    (void)state;
+    /* One after the other, as a script runs commands; the first has ended, or was killed. */
+    check(1, 2, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, 2 * SECOND_NS, 4));
+    check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 5, 2 * SECOND_NS, 4));
+    /* Jobs of an interactive shell, services of an init: groups of their own, or unknown ones. */
+    check(1, 2, LOG("aa", 10, 5, 0, 10), LOG("bb", 11, 5, 1, 11));
+    check(1, 2, LOG("aa", 10, 5, 0, 0), LOG("bb", 11, 5, 1, 0));
+    check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 6, 1, 4));
+    check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 5, 1, 4, .boot = "boot-2"));
+    check(1, 2, LOG("aa", 10, 0, 0, 4), LOG("bb", 11, 0, 1, 4));
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -143,6 +174,8 @@ int main(void)
         cmocka_unit_test(a_child_belongs_to_the_run_of_its_parent),
         cmocka_unit_test(a_pid_that_was_used_again_is_no_parent),
         cmocka_unit_test(pids_of_other_machines_are_others),
+        cmocka_unit_test(children_of_one_job_that_ran_at_once_are_one_run),
+        cmocka_unit_test(other_children_of_a_parent_without_a_log_are_launches_of_their_own),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <wchar.h>
@@ -450,6 +451,24 @@ static void says_at_exit(void)
         fclose(file);
 }
 
+/* --- a server without Python in its master, whose workers start it: the second after the end of the first --- */
+
+static void workers(struct python *python)
+{
+    for (int i = 0; i < 2; i++) {
+        pid_t child = fork();
+        if (child == 0) {
+            load(python, RTLD_GLOBAL);
+            initialize(python);
+            burn(python, i ? "in_second_worker" : "in_first_worker");
+            python->finalize();
+            exit(0);
+        }
+        if (child < 0 || waitpid(child, NULL, 0) != child)
+            die("no worker");
+    }
+}
+
 enum end { BEFORE, LATER, PAST_LIBC };
 
 static void main_ends(struct python *python, enum end end)
@@ -540,6 +559,8 @@ int main(int argc, char **argv)
         main_ends(pythons, LATER);
     else if (strcmp(mode, "main_past_libc") == 0)
         main_ends(pythons, PAST_LIBC);
+    else if (strcmp(mode, "workers") == 0)
+        workers(pythons);
     else if (strcmp(mode, "unused") == 0)
         unused(pythons);
     else

@@ -8,7 +8,8 @@
 #include "terminal_text.h"
 
 #define INDENTATION 2
-#define VERSION     1 /* pt_json_document */
+#define PT_REPLACED 0xfffd /* for what was no UTF-8: harmless, and looks like no character */
+#define VERSION     1      /* pt_json_document */
 
 static void begin_line(const struct pt_json *json)
 {
@@ -24,10 +25,11 @@ static void put_string(FILE *out, const char *text)
         length = pt_next_character(text, &code);
         if (code == '"' || code == '\\')
             fprintf(out, "\\%c", *text);
-        else if (code < ' ' || code == 0x7f)
-            fprintf(out, "\\u%04x", code);
         else if (code == PT_NO_CHARACTER)
             putc('?', out);
+        else if (code != PT_REPLACED &&
+                 !pt_is_harmless(code)) /* also what a terminal would obey; all of it is below 0x10000 */
+            fprintf(out, "\\u%04x", code);
         else
             fwrite(text, 1, length, out);
     }

@@ -15,6 +15,7 @@
 #define NARROWEST 60 /* a terminal that says less is not believed */
 #define READABLE  80 /* columns of a paragraph */
 #define LONG_ROW  200
+#define LONG_LINE 400 /* of source, and command lines */
 
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
@@ -76,7 +77,7 @@ enum pt_style pt_style_of_share(double percent)
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style)
 {
     struct pt_buffer shown = {0};
-    uint32_t columns = pt_print_columns(out);
+    uint32_t columns = pt_print_columns(out) ?: LONG_LINE;
     pt_shown_text(&shown, text, columns > used ? columns - used : 0);
     pt_print_styled(out, style, "%s", shown.length ? shown.data : "");
     putc('\n', out);

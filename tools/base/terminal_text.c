@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "terminal_text.h"
 
-#include <stdbool.h>
 #include <wchar.h>
 
 #define ELLIPSIS "\xe2\x80\xa6"
@@ -23,7 +22,7 @@ size_t pt_next_character(const char *text, uint32_t *code)
     return 1;
 }
 
-static bool is_harmless(uint32_t code)
+bool pt_is_harmless(uint32_t code)
 {
     bool control = code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x2028 || code == 0x2029;
     bool direction = code == 0x61c || code == 0x200e || code == 0x200f || (code >= 0x202a && code <= 0x202e) ||
@@ -33,7 +32,7 @@ static bool is_harmless(uint32_t code)
 
 uint32_t pt_character_width(uint32_t code)
 {
-    int width = is_harmless(code) ? wcwidth((wchar_t)code) : 1;
+    int width = pt_is_harmless(code) ? wcwidth((wchar_t)code) : 1;
     return width < 0 ? 1 : (uint32_t)width;
 }
 
@@ -56,7 +55,7 @@ void pt_shown_text(struct pt_buffer *out, const char *text, uint32_t columns)
         used += pt_character_width(code);
         if (!all && used > columns - 1)
             break;
-        if (is_harmless(code))
+        if (pt_is_harmless(code))
             pt_buffer_append(out, text, bytes);
         else
             pt_buffer_text(out, "?");

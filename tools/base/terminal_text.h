@@ -3,6 +3,8 @@
 #ifndef PT_BASE_TERMINAL_TEXT_H
 #define PT_BASE_TERMINAL_TEXT_H
 
+#include <stdbool.h>
+
 #include "memory.h"
 
 #define PT_NO_CHARACTER UINT32_MAX
@@ -10,6 +12,9 @@
 /* Bytes of the UTF-8 character at `text`, which must not be empty, and its code. A byte that begins none is one byte
  * of PT_NO_CHARACTER. */
 size_t pt_next_character(const char *text, uint32_t *code);
+
+/* Returns whether a terminal shows the character, and neither obeys it nor changes the direction of what is around. */
+bool pt_is_harmless(uint32_t code);
 
 /* Appends what of the text fits into so many columns (an ellipsis shows that there was more), with '?' for everything
  * that a terminal could obey or that changes the direction of the text around it. 0 columns: all of it. */

@@ -113,6 +113,17 @@ static void find_context(void *context, bool read, const char *text)
             read ? "samples belong to %s" : "samples do not belong to %s", text);
 }
 
+/* The process itself has tried whether events are permitted to it. */
+static void check_clock(const char *clock, struct pt_findings *findings)
+{
+    bool refused = strstr(clock, "no perf events");
+    pt_find(findings, refused ? PT_LEVEL_WARN : PT_LEVEL_OK, "clock", "it is sampled by %s", clock);
+    if (refused)
+        pt_remedy(
+            findings,
+            "ticks do not see work that always falls between two of them; before the next start: " PT_REMEDY_OF_CLOCK);
+}
+
 static void check_process_of(const struct pt_process_info *subject, const struct pt_profile *profile, const char *path,
                              struct pt_findings *findings)
 {
@@ -121,6 +132,8 @@ static void check_process_of(const struct pt_process_info *subject, const struct
     for (uint32_t i = 0; i < process->notices.count; i++)
         if (process->notices.items[i].severity)
             pt_find(findings, PT_LEVEL_WARN, TOPIC, "it says: %s", pt_string(profile, process->notices.items[i].text));
+    if (process->clock)
+        check_clock(pt_string(profile, process->clock), findings);
     pt_summary_contexts(profile, 0, find_context, findings);
     struct pt_buffer no_traces = {0};
     pt_trace_sources_append(&no_traces, profile, 0, PT_NONE);

@@ -29,6 +29,9 @@ void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, 
 
 /* Checks the PYPROF_ variables of its environment. */
 void pt_check_settings(const struct pt_process_info *subject, struct pt_findings *findings);
+#define PT_REMEDY_OF_CLOCK                                                                                             \
+    "sysctl kernel.perf_event_paranoid=2; in a container --cap-add PERFMON, or have its seccomp profile permit "       \
+    "perf_event_open"
 /* Returns the signal that its settings choose. */
 int pt_setting_signal(const struct pt_process_info *subject);
 

@@ -2,10 +2,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/fit.h"
 #include "../base/library_path.h"
+#include "../base/output.h"
 #include "../cli/commands.h"
 #include "../profile/frame_text.h"
 #include "../view/command.h"
@@ -149,6 +151,13 @@ int pt_cmd_doctor(const struct pt_cli *cli)
     const char *text = cli->arguments[0];
     size_t digits = strspn(text, "0123456789");
     if (!digits || digits > LONGEST_PID || text[digits] || !atoi(text)) {
+        struct stat status;
+        if (stat(text, &status) == 0 && (S_ISDIR(status.st_mode) || pt_has_extension(text, ".pyprof"))) {
+            pt_error("doctor takes a process id, or a command after '--'; for the profile: pyprof info %s, or "
+                     "PYPROF_OUT=%s pyprof doctor",
+                     text, text);
+            return PT_EXIT_USAGE;
+        }
         pt_error("'%s' is no process id; a command follows '--': pyprof doctor -- %s", text, text);
         return PT_EXIT_USAGE;
     }

@@ -2,6 +2,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "../base/terminal_text.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "export.h"
@@ -10,13 +11,10 @@
 static void append_name(struct pt_buffer *line, const char *name)
 {
     size_t start = line->length;
-    pt_buffer_text(line, name);
-    for (size_t i = start; i < line->length; i++) {
+    pt_shown_text(line, name, 0);
+    for (size_t i = start; i < line->length; i++)
         if (line->data[i] == ';')
             line->data[i] = ':';
-        else if ((unsigned char)line->data[i] < ' ')
-            line->data[i] = ' ';
-    }
 }
 
 void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)

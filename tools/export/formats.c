@@ -25,6 +25,8 @@ const struct pt_format *pt_format_of_path(const char *path)
     for (size_t i = 0; i < pt_format_count; i++)
         if (pt_has_extension(path, pt_formats[i].extension))
             return &pt_formats[i];
+    if (pt_has_extension(path, ".folded")) /* flamegraph.pl's word */
+        return pt_format_named("collapsed");
     /* callgrind.out.PID is what kcachegrind opens */
     bool callgrind = strncmp(pt_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
     return callgrind ? pt_format_named("callgrind") : NULL;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "../base/terminal_text.h"
 #include "../profile/frame_text.h"
 #include "../view/sample_order.h"
 
@@ -60,9 +61,9 @@ struct pt_frame_parts pt_frame_parts_of(struct pt_profile *profile, uint32_t num
 void pt_append_plain(struct pt_buffer *out, const char *text, const char *special)
 {
     size_t start = out->length;
-    pt_buffer_text(out, text);
+    pt_shown_text(out, text, 0);
     for (size_t i = start; i < out->length; i++)
-        if ((unsigned char)out->data[i] < ' ' || out->data[i] == 0x7f || strchr(special, out->data[i]))
+        if (strchr(special, out->data[i]))
             out->data[i] = '_';
 }
 

@@ -24,7 +24,7 @@ uint32_t pt_below_inlined(const struct pt_profile *profile, uint32_t node);
 /* Returns the name of a native function without "(inlined)", as a string. */
 uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame);
 
-/* Appends text with '_' for control characters and for those that mean something in the format (`special`). */
+/* Appends text as pt_shown_text() shows it, with '_' for characters that mean something in the format (`special`). */
 void pt_append_plain(struct pt_buffer *out, const char *text, const char *special);
 
 /* Returns the samples sorted by interval, thread and stack; those that are equal in all three are merged. The caller

@@ -6,9 +6,9 @@
 
 #include "../base/json.h"
 #include "../base/numbers.h"
+#include "../load/source_text.h"
 #include "../profile/self.h"
 #include "../view/line_sums.h"
-#include "../view/source_text.h"
 #include "../view/summary.h"
 
 #define HOT_FROM     0.1          /* per cent of the CPU time */

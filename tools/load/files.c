@@ -95,6 +95,7 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
             .segment = process->segment,
             .pid = process->pid,
             .ppid = process->ppid,
+            .group = process->group,
             .start_unix_ns = process->start_unix_ns,
             .named = named,
         };

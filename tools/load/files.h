@@ -18,8 +18,9 @@ struct pt_file {
     char *machine;            /* pt_machine of its process */
     enum pt_alive alive;      /* its process, before `size` was read: what it wrote at its end is in these bytes */
     uint64_t segment;         /* number of that segment in the instance */
-    uint64_t pid, ppid, start_unix_ns, size;
-    uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet */
+    uint64_t pid, ppid, group, start_unix_ns, size;
+    uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet; UINT64_MAX: the log does not say */
+    uint64_t last_unix_ns;  /* the same: when it was last written to */
     bool named;             /* it is a path of the request, and was not found in a directory */
     bool foreign;           /* another user may have planted it (is_foreign) */
     bool fallback;          /* it was found in a fallback directory */
@@ -88,7 +89,8 @@ char *pt_fallback_latest(const char *directory);
 void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns);
 
 /* Sets `run` of all files, and `joins`: the run of a process whose parent was running when it started, and has a log
- * there, is a part of its parent's run. */
+ * there, is a part of its parent's run. If the parent has no log, it is a part of the run of another child of the same
+ * parent and of the same process group (a job of a shell, what a script starts) that was running then. */
 void pt_files_join_runs(struct pt_files *files);
 
 /* Reads a whole file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno on

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joins runs: a process that was started without PYPROF_RUN has a run id of its own, but if its parent has a log, both
- * belong to one launch. */
+ * belong to one launch. So do processes that a parent without a log has started, a shell or a server without Python, if
+ * they ran at the same time and are of one process group. What a script starts one after the other are launches of
+ * their own, and so is each job of an interactive shell and each service of an init, which have a group of their own.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +14,7 @@
 struct group {
     struct pt_file **files;
     uint32_t count;
+    const struct pt_file *sibling; /* of an earlier group; NULL: none */
 };
 
 /* Files in the order of pids, those of a pid in the order of their start. */
@@ -38,20 +42,70 @@ static int in_order_of_starts(const void *a, const void *b)
     return pt_compare(x->files[0]->start_unix_ns, y->files[0]->start_unix_ns) ?: in_order_of_runs(x->files, y->files);
 }
 
-/* Returns when the process ended, by its last file; UINT64_MAX if the log does not say: it runs, or was killed. */
-static uint64_t end_of(struct pt_file *file)
+/* Groups whose first processes may be siblings are together, in the order of their start. */
+static int in_order_of_parents(const void *a, const void *b)
+{
+    const struct group *x = *(struct group *const *)a, *y = *(struct group *const *)b;
+    const struct pt_file *of_x = x->files[0], *of_y = y->files[0];
+    return strcmp(of_x->machine, of_y->machine) ?: pt_compare(of_x->ppid, of_y->ppid)
+                                                ?: pt_compare(of_x->group, of_y->group) ?: in_order_of_starts(x, y);
+}
+
+static bool may_be_siblings(const struct pt_file *x, const struct pt_file *y)
+{
+    return *x->machine && x->ppid && x->group && strcmp(x->machine, y->machine) == 0 && x->ppid == y->ppid &&
+           x->group == y->group;
+}
+
+static void read_ends(struct pt_file *file)
 {
     struct pt_segment segment = {0};
     size_t size = 0;
-    if (file->ended_unix_ns)
-        return file->ended_unix_ns;
     char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
-    bool ended = data && pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK &&
-                 (segment.end_reason == PP_END_EXIT || segment.end_reason == PP_END_EXEC);
+    bool read = data && pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK;
+    bool ended = read && (segment.end_reason == PP_END_EXIT || segment.end_reason == PP_END_EXEC);
     file->ended_unix_ns = ended && segment.end_unix_ns ? segment.end_unix_ns : UINT64_MAX;
+    file->last_unix_ns = read ? segment.accounting.end_unix_ns : 0;
     pt_segment_free(&segment);
     free(data);
+}
+
+/* Returns when the process ended, by its last file; UINT64_MAX if the log does not say: it runs, or was killed. */
+static uint64_t end_of(struct pt_file *file)
+{
+    if (!file->ended_unix_ns)
+        read_ends(file);
     return file->ended_unix_ns;
+}
+
+/* Returns until when the process that began the run was there, as far as is known. */
+static uint64_t seen_until(const struct group *group)
+{
+    struct pt_file *last = group->files[0];
+    for (uint32_t i = 1; i < group->count; i++)
+        if (group->files[i]->pid == last->pid)
+            last = group->files[i];
+    uint64_t end = end_of(last);
+    return end == UINT64_MAX && last->alive != PT_ALIVE_YES ? last->last_unix_ns : end;
+}
+
+static void find_siblings(struct group *groups, uint32_t count)
+{
+    struct group **ordered = pt_alloc((size_t)count + 1, sizeof *ordered), *longest = NULL;
+    uint32_t own = 0;
+    for (uint32_t i = 0; i < count; i++)
+        if (!groups[i].files[0]->foreign)
+            ordered[own++] = &groups[i];
+    qsort(ordered, own, sizeof *ordered, in_order_of_parents);
+    for (uint32_t i = 0; i < own; i++) {
+        struct group *group = ordered[i];
+        bool same = longest && may_be_siblings(longest->files[0], group->files[0]);
+        if (same && seen_until(longest) > group->files[0]->start_unix_ns)
+            group->sibling = longest->files[0];
+        if (!same || seen_until(group) > seen_until(longest))
+            longest = group;
+    }
+    free(ordered);
 }
 
 /* Returns the last file of the process that had the child's parent's pid, on the same machine and in the same pid
@@ -115,11 +169,12 @@ void pt_files_join_runs(struct pt_files *files)
     pt_run_joins_free(&files->joins);
     for (uint32_t i = 0; i < count; i++)
         files->items[i].ended_unix_ns = 0;
-    /* A parent's run began earlier: what it is a part of is known. */
+    find_siblings(groups, runs);
+    /* The run of a parent or sibling began earlier: what it is a part of is known. */
     for (uint32_t i = 1; i < runs; i++) {
-        const struct pt_file *parent = parent_of(&known, groups[i].files[0]);
-        if (parent && strcmp(parent->run, groups[i].files[0]->run) != 0)
-            join(files, &groups[i], parent->run);
+        const struct pt_file *relative = parent_of(&known, groups[i].files[0]) ?: groups[i].sibling;
+        if (relative && strcmp(relative->run, groups[i].files[0]->run) != 0)
+            join(files, &groups[i], relative->run);
     }
     free(known.files);
     free(groups);

@@ -15,6 +15,7 @@
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "alive.h"
+#include "dynamic_code.h"
 #include "files.h"
 #include "parts.h"
 
@@ -241,6 +242,7 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
     else if (read)
         pt_profile_finish(profile);
     if (read && samples && !request->no_names) {
+        pt_dynamic_code_resolve(profile);
         pt_symbols_resolve(profile);
         if (request->callers)
             pt_symbols_name_callers(profile);

@@ -91,6 +91,7 @@ struct pt_log_labels {
 #define PT_PROCESS_NUMBERS(X)                                                                                          \
     X(PID, pid)                                                                                                        \
     X(PPID, ppid)                                                                                                      \
+    X(GROUP, group)                                                                                                    \
     X(UID, uid)                                                                                                        \
     X(EXEC_COUNT, exec_count)                                                                                          \
     X(START_UNIX_NS, start_unix_ns)                                                                                    \

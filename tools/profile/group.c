@@ -17,7 +17,8 @@
 static const struct {
     const char *key, *source;
 } contexts[] = {
-    {"endpoint", "Flask, Django, Starlette, FastAPI and aiohttp, or from a label 'endpoint' of the program"},
+    {"endpoint", "Flask, Django, Starlette, FastAPI and aiohttp, "
+                 "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
     {"task", "asyncio and trio"},
     {"greenlet", "gevent, eventlet and greenlet"},
     {"span", "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},

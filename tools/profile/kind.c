@@ -69,13 +69,26 @@ static bool is_command(const struct pt_profile *profile, const char *path)
     return false;
 }
 
+/* Returns whether the code that follows -c is what a library gives to the processes that it starts, and no code of the
+ * program: of multiprocessing, loky, and execnet (pytest-xdist). */
+static bool is_start_of_helper(const char *code)
+{
+    static const char *const starts[] = {"from multiprocessing.", "from joblib.externals.loky.", "from loky.",
+                                         "import sys;exec(eval(sys.stdin.readline()))"};
+    for (size_t i = 0; i < sizeof starts / sizeof starts[0]; i++)
+        if (strncmp(code, starts[i], strlen(starts[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Returns whether "<string>" may be what was given to python -c, or what a program gave to the interpreter in it. Else
  * it is code that a library made, as dataclasses do. */
 static bool is_string_the_program(const struct pt_profile *profile)
 {
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
-        if (strstr(pt_string(profile, process->command_line), " -c") ||
+        const char *option = strstr(pt_string(profile, process->command_line), " -c");
+        if ((option && !is_start_of_helper(option + strlen(" -c") + strspn(option + strlen(" -c"), " '\""))) ||
             !is_interpreter(pt_string(profile, process->executable)))
             return true;
     }

@@ -6,6 +6,8 @@
 struct pt_frame;
 struct pt_profile;
 
+#define PT_DYNAMIC_CODE "<dynamic-code>" /* what cloudpickle has as the file of functions that it sends */
+
 /* What colours tell apart; the page has the same list (flame/web/colour.js). */
 enum pt_kind {
     PT_KIND_APPLICATION, /* Python outside of installed packages and the standard library */

@@ -46,10 +46,11 @@ uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)
 }
 
 /* Returns whether the path is that of code which a library made, as of a template: it works for its caller. What is in
- * no file because a user gave it to the interpreter is none. */
+ * no file because a user gave it to the interpreter, or a library sent it elsewhere, is none. */
 static bool is_generated(const char *path)
 {
-    return *path == '<' && strcmp(path, "<string>") != 0 && strcmp(path, "<stdin>") != 0;
+    return *path == '<' && strcmp(path, "<string>") != 0 && strcmp(path, "<stdin>") != 0 &&
+           strcmp(path, PT_DYNAMIC_CODE) != 0;
 }
 
 bool pt_has_package(const struct pt_profile *profile, uint32_t number)

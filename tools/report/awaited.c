@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../load/source_text.h"
 #include "../profile/group.h"
 #include "../profile/middleware.h"
 #include "../profile/requests.h"
 #include "../profile/self.h"
 #include "../profile/task_stacks.h"
-#include "../view/source_text.h"
 #include "numbered.h"
 
 #define NAMED   "[task "

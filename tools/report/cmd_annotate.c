@@ -8,8 +8,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../load/load.h"
+#include "../load/source_text.h"
 #include "../view/line_sums.h"
-#include "../view/source_text.h"
 #include "../view/summary.h"
 #include "shares.h"
 #include "source_files.h"
@@ -39,12 +39,14 @@ static struct pt_line_sums find_files(const struct pt_profile *profile, const ch
     return files;
 }
 
-static void print_state(enum pt_source_state state)
+static void print_state(enum pt_source_state state, const char *path)
 {
     if (state == PT_SOURCE_MISSING)
         printf("  the source is not here: lines without their text\n");
     else if (state == PT_SOURCE_NEWER)
         printf("  the source was changed after the profile began: lines without their text\n");
+    else if (state == PT_SOURCE_OTHER && !pt_source_is_python(path))
+        printf("  a template: lines of the Python code that its engine made of it\n");
     else if (state == PT_SOURCE_OTHER)
         printf("  the source is not what ran (functions are elsewhere in it): lines without their text\n");
 }
@@ -80,7 +82,7 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
                        pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
                        pt_seconds(whole->ns));
     struct pt_source source = pt_source_of_file(profile, file->path);
-    print_state(source.state);
+    print_state(source.state, pt_string(profile, file->path));
     size_t length;
     bool gap = false;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%s%7s\n", "SELF", "TOTAL", whole->ci ? PT_INTERVAL_HEADING : "",
@@ -122,7 +124,8 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
     if (files.count)
         pt_line_sums_count(&files, profile);
     if (!files.count) {
-        pt_error("%s: no function of this file was seen", name);
+        pt_error("%s: no function of this file was seen%s", name,
+                 pt_source_is_python(name) ? "" : " in Python; of native code 'pyprof report --lines' has lines");
         pt_print_hottest_files(profile);
     }
     if (files.count > 1)

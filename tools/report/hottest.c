@@ -8,69 +8,69 @@
 #include "report.h"
 #include "source_files.h"
 
-/* CPU time of stacks by the function whose lines are shown and the one that has it as self time. */
-struct pair {
-    uint32_t function, self;
+/* CPU time of a line of a function. */
+struct line {
+    uint32_t function, number;
     uint64_t ns;
 };
 
-static int by_pair(const void *a, const void *b)
+static int by_line(const void *a, const void *b)
 {
-    const struct pair *x = a, *y = b;
-    return pt_compare(x->function, y->function) ?: pt_compare(x->self, y->self);
+    const struct line *x = a, *y = b;
+    return pt_compare(x->function, y->function) ?: pt_compare(x->number, y->number);
 }
 
-/* Returns the function of the pair with most CPU time; PT_NONE without pairs. */
-static uint32_t hottest_pair(struct pair *pairs, uint32_t count)
+/* Returns the function of the line with most CPU time; PT_NONE without lines. */
+static uint32_t hottest_line(struct line *lines, uint32_t count)
 {
     uint32_t hottest = PT_NONE;
     uint64_t most_ns = 0;
-    qsort(pairs, count, sizeof *pairs, by_pair);
+    qsort(lines, count, sizeof *lines, by_line);
     for (uint32_t i = 0, end; i < count; i = end) {
         uint64_t ns = 0;
-        for (end = i; end < count && by_pair(&pairs[i], &pairs[end]) == 0; end++)
-            ns += pairs[end].ns;
+        for (end = i; end < count && by_line(&lines[i], &lines[end]) == 0; end++)
+            ns += lines[end].ns;
         if (ns > most_ns) {
-            hottest = pairs[i].function;
+            hottest = lines[i].function;
             most_ns = ns;
         }
     }
     return hottest;
 }
 
-/* Finds the hottest function, and sums CPU time up by the frames given for each node. */
-static void find_hottest(const struct pt_profile *profile, struct pt_hottest *hottest, const uint32_t *frames,
-                         const uint32_t *self_frames)
+/* Sums CPU time up by the frames given for each node, and finds the function that has the hottest line. */
+static void find_hottest(const struct pt_profile *profile, struct pt_hottest *hottest, const uint32_t *frames)
 {
-    struct pair *pairs = pt_alloc(profile->samples.count, sizeof *pairs);
+    struct line *lines = pt_alloc(profile->frames.count, sizeof *lines);
     uint32_t count = 0;
     hottest->ns_of_frame = pt_alloc(profile->frames.count, sizeof *hottest->ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
-        uint32_t frame = frames[sample->node], self = self_frames[sample->node];
-        if (frame == PT_NONE || profile->frames.items[frame].kind != PP_FRAME_PYTHON)
-            continue;
-        bool python = profile->frames.items[self].kind == PP_FRAME_PYTHON;
-        hottest->ns_of_frame[frame] += sample->cpu_ns;
-        pairs[count++] = (struct pair){profile->frames.items[frame].subject,
-                                       python ? profile->frames.items[self].subject : PT_NONE, sample->cpu_ns};
+        if (frames[sample->node] != PT_NONE)
+            hottest->ns_of_frame[frames[sample->node]] += sample->cpu_ns;
     }
-    hottest->function = hottest_pair(pairs, count);
-    free(pairs);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_PYTHON && hottest->ns_of_frame[i])
+            lines[count++] = (struct line){frame->subject, pt_frame_line(profile, frame), hottest->ns_of_frame[i]};
+    }
+    hottest->function = hottest_line(lines, count);
+    free(lines);
 }
 
 struct pt_hottest pt_hottest_of(const struct pt_profile *profile)
 {
     struct pt_hottest hottest = {.application = true};
-    uint32_t *frames = pt_application_frames(profile), *self_frames = pt_self_frames(profile);
-    find_hottest(profile, &hottest, frames, self_frames);
+    uint32_t *frames = pt_application_frames(profile);
+    find_hottest(profile, &hottest, frames);
+    free(frames);
     if (hottest.function == PT_NONE) {
         free(hottest.ns_of_frame);
         hottest.application = false;
-        find_hottest(profile, &hottest, self_frames, self_frames);
+        frames = pt_self_frames(profile);
+        find_hottest(profile, &hottest, frames);
+        free(frames);
     }
-    free(self_frames);
-    free(frames);
     return hottest;
 }
 

@@ -12,8 +12,9 @@ struct pt_hottest {
     uint64_t *ns_of_frame;
 };
 
-/* Follows the function with most self time to the application's function that calls it, perhaps through others; if
- * there is no code of the application, to itself. The caller frees ns_of_frame. */
+/* Finds the function of the hottest line: by the time of a line of the application with all that it calls outside of
+ * the application; if there is no code of the application, of a line with the C code that it calls. The caller frees
+ * ns_of_frame. */
 struct pt_hottest pt_hottest_of(const struct pt_profile *profile);
 
 #endif

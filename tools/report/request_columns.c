@@ -2,10 +2,13 @@
 #include "request_columns.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
+#include "../view/summary.h"
+#include "request_clock.h"
 
 #define COUNT_WIDTH    10
 #define EACH_WIDTH     9
@@ -13,16 +16,29 @@
 #define PER_CENT       100
 #define MEDIAN         0.5
 #define TAIL           0.99
+#define NORMAL_95      1.96
+
+static struct pt_per_request by_clock(const struct pt_request_sums *sums)
+{
+    struct pt_several clock = pt_request_clock(sums);
+    double count = clock.count, off = count > 1 ? NORMAL_95 * sqrt(clock.squares / (count * (count - 1))) : clock.mean;
+    return (struct pt_per_request){clock.mean, fmax(clock.mean - off, 0), clock.mean + off, true};
+}
 
 struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
                                         const struct pt_request_sums *sums, const struct pt_share *share,
                                         uint64_t whole_ns)
 {
-    double each = pt_cpu_per_request(profile, endpoint, ns, sums->count);
     double of_a_percent = (double)whole_ns / PER_CENT / (double)(sums->count ?: 1);
-    if (!(each > 0))
-        return (struct pt_per_request){0};
-    return (struct pt_per_request){each, share->bounds.low * of_a_percent, share->bounds.high * of_a_percent};
+    struct pt_per_request each = {.ns = pt_cpu_per_request(profile, endpoint, ns, sums->count)};
+    if (each.ns > 0) {
+        each.low_ns = share->bounds.low * of_a_percent;
+        each.high_ns = share->bounds.high * of_a_percent;
+    }
+    if (pt_is_one_endpoint(profile, endpoint) && pt_summary_is_uneven(profile) &&
+        pt_request_clock(sums).mean > each.high_ns)
+        return by_clock(sums);
+    return each;
 }
 
 uint32_t pt_request_columns_width(const struct pt_request_columns *columns)
@@ -87,6 +103,8 @@ void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, 
         pt_json_format(json, "cpu_per_request_ns", "%.0f", each->ns);
         pt_json_format(json, "cpu_per_request_low_ns", "%.0f", each->low_ns);
         pt_json_format(json, "cpu_per_request_high_ns", "%.0f", each->high_ns);
+        if (each->by_clock)
+            pt_json_bool(json, "cpu_per_request_by_clock", true);
     }
     if (sums->measured) {
         pt_json_number(json, "measured_requests", sums->measured);

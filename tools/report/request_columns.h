@@ -13,9 +13,11 @@ struct pt_request_columns {
 /* CPU time per request with its 95 % interval. ns 0: it is not known. */
 struct pt_per_request {
     double ns, low_ns, high_ns;
+    bool by_clock; /* the requests' own, not by samples */
 };
 
-/* Returns that of an endpoint (a string) by its CPU time and the share that this is of whole_ns. */
+/* Returns that of an endpoint (a string) by its CPU time and the share that this is of whole_ns; by the requests' own
+ * clock where samples have less and may have missed what falls between two ticks. */
 struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
                                         const struct pt_request_sums *sums, const struct pt_share *share,
                                         uint64_t whole_ns);

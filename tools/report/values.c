@@ -279,6 +279,20 @@ static bool print_contradiction(const struct table *table, const struct value *v
     return true;
 }
 
+/* Says where CPU/REQ is not by samples. */
+static bool print_by_clock(const struct table *table, const struct value *value, double whole_ns)
+{
+    (void)whole_ns;
+    if (!each_of(table, value).by_clock)
+        return false;
+    pt_print_paragraph(
+        0, 2,
+        "CPU/REQ of %s, and of others of which samples have less, is by the requests' own clock: samples "
+        "were taken at the kernel's clock ticks alone, see the warning",
+        text_of(table, value));
+    return true;
+}
+
 /* Says where much of what the requests took is in other rows: bodies that are streamed have no endpoint. */
 static bool print_remainder(const struct table *table, const struct value *value, double whole_ns)
 {
@@ -298,6 +312,9 @@ static bool print_remainder(const struct table *table, const struct value *value
 /* Says what it is that has no endpoint, where that is much. */
 static void print_outside(const struct table *table, const struct values *values, uint32_t shown)
 {
+    bool routed = table->report->profile->selected; /* a selection says nothing of the others */
+    for (uint32_t i = 0; i < values->count; i++)
+        routed |= values->items[i].value && strcmp(text_of(table, &values->items[i]), PT_UNKNOWN_ROUTE) != 0;
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
         if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
@@ -308,10 +325,14 @@ static void print_outside(const struct table *table, const struct values *values
                 PT_NO_GROUP ": no request is known, as in imports, the event loop, the server's own code, greenlets that "
                             "a request spawns and tasks that it does not await");
         else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
-            pt_print_paragraph(0, 2,
-                               PT_UNKNOWN_ROUTE
-                               ": requests before their route is found, as in middleware, or after it is gone, as the "
-                               "bodies that Flask streams; and those that have none");
+            pt_print_paragraph(
+                0, 2, "%s",
+                !routed ? PT_UNKNOWN_ROUTE ": all requests, as the routes of this framework are not read: app = "
+                                           "libpyprof.wsgi(app) or libpyprof.asgi(app) names them by their paths "
+                                           "(help(libpyprof), in the wheel), a label 'endpoint' as you like"
+                        : PT_UNKNOWN_ROUTE
+                    ": requests before their route is found, as in middleware, or after it is gone, as the "
+                    "bodies that Flask streams; and those that have none");
     }
 }
 
@@ -394,6 +415,7 @@ static void print_table(struct table *table, const struct values *values, const 
     if (strcmp(by, PT_COUNTED_BY) == 0)
         print_outside(table, values, shown);
     print_first(table, values, shown, print_contradiction);
+    print_first(table, values, shown, print_by_clock);
     print_first(table, values, shown, print_remainder);
 }
 

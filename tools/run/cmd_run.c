@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../preload/common/settings.h"
 #include "../base/library_path.h"
 #include "../base/memory.h"
 #include "../base/numbers.h"
@@ -89,10 +90,11 @@ static char *obstacle_of(char *const *arguments)
 
 static void set_environment(const struct pt_cli *cli, const char *library, const char *directory, const char *run)
 {
-    char hz[16];
+    char hz[16], new_run[1 + 2 * RUN_BYTES + 1];
     pt_preload(library);
     setenv("PYPROF_OUT", directory, 1);
-    setenv("PYPROF_RUN", run, 1);
+    snprintf(new_run, sizeof new_run, "%c%s", PP_RUN_IS_NEW, run);
+    setenv("PYPROF_RUN", new_run, 1);
     snprintf(hz, sizeof hz, "%u", cli->hz);
     if (cli->hz)
         setenv("PYPROF_HZ", hz, 1);

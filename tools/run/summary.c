@@ -7,12 +7,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../preload/common/settings.h"
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../cli/options.h"
+#include "../load/alive.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../profile/frame_text.h"
@@ -26,7 +28,9 @@
 #define MORE_SHARE 200
 #define OF_SIGNAL  128 /* a shell's status of a child that a signal ended is so much more */
 #define TIMED_OUT  124 /* timeout's status */
-#define EARLY      4   /* times what the first write takes: Python may have been started a little later */
+#define LOOKS      30  /* for helpers of a library that end just after the command */
+#define LOOK_NS    UINT64_C(10000000)
+#define EARLY      4 /* times what the first write takes: Python may have been started a little later */
 
 /* Files that were written since the run began. */
 struct recent {
@@ -79,6 +83,21 @@ static struct pt_profile *load_run(const char *run, time_t since, uint64_t bille
         free(paths[i]);
     free(paths);
     return profile;
+}
+
+/* Waits for processes that end just after the command, as multiprocessing's resource tracker and fork server do when
+ * they see that it is gone. Returns whether one has ended. */
+static bool wait_for_helpers(const struct pt_profile *profile)
+{
+    const struct timespec look = {.tv_nsec = LOOK_NS};
+    uint32_t running = pt_open_ends_of(profile).running, left = running;
+    for (int i = 0; left && i < LOOKS; i++) {
+        nanosleep(&look, NULL);
+        left = 0;
+        for (uint32_t j = 0; j < profile->processes.count; j++)
+            left += pt_end_of(profile, j) == PT_END_RUNNING && pt_runs(profile->processes.items[j].pid);
+    }
+    return left < running;
 }
 
 /* Says if fewer samples were taken than were asked for. */
@@ -193,6 +212,11 @@ void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended,
 {
     char *elsewhere;
     struct pt_profile *profile = load_run(run, since, ended->billed_ns, directory, &elsewhere);
+    if (profile && wait_for_helpers(profile)) {
+        pt_profile_free(profile);
+        free(elsewhere);
+        profile = load_run(run, since, 0, directory, &elsewhere);
+    }
     if (profile)
         say_sums(profile, ended->billed_ns, elsewhere ? elsewhere : named, hz);
     else

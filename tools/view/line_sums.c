@@ -4,8 +4,8 @@
 #include <stdlib.h>
 
 #include "../base/numbers.h"
+#include "../load/source_text.h"
 #include "../profile/self.h"
-#include "source_text.h"
 #include "summary.h"
 
 #define MOST_LINES      (2u << 20)

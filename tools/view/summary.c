@@ -117,6 +117,22 @@ static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *wa
     free(text);
 }
 
+static bool costs_much(const struct pt_accounting *sum, uint32_t processes)
+{
+    return pt_percent(sum->own_ns, sum->cpu_ns) > OWN_PERCENT && sum->own_ns > START_NS * processes;
+}
+
+static bool is_uneven(const struct pt_accounting *sum)
+{
+    return pt_percent(sum->uneven_ns, sum->cpu_ns) > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS;
+}
+
+bool pt_summary_is_uneven(const struct pt_profile *profile)
+{
+    struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
+    return is_uneven(&sum);
+}
+
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
@@ -125,27 +141,28 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
-        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: %s; it is counted as [unsampled]", unsampled,
-             pt_seconds(sum->unsampled_ns),
+        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is [unsampled]: %s",
+             unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "short threads, or work that always falls between two of the kernel's clock ticks");
+                   : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
+                     "ticks, where only perf events see it: 'pyprof doctor' says whether they are permitted, "
+                     "PYPROF_CLOCK=perf uses them for all threads");
     }
-    double uneven = pt_percent(sum->uneven_ns, sum->cpu_ns);
-    if (uneven > UNEVEN_PERCENT && sum->uneven_ns > UNEVEN_NS)
+    if (is_uneven(sum))
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
              "often: work that always falls between two ticks is not seen, and shares can be wrong. Perf events see "
              "it: where "
              "they are not permitted ('pyprof doctor' says how), with PYPROF_CLOCK=tick, and in threads that wait too "
              "often for PYPROF_MAX_OVERHEAD there are none",
-             uneven, pt_seconds(sum->uneven_ns));
+             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
              " samples) was seen but could not be kept; it is counted as [lost]",
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
-    if (own > OWN_PERCENT && sum->own_ns > START_NS * processes)
+    if (costs_much(sum, processes))
         warn(warnings, "profiling itself took %.1f %% of the CPU time (%.2f s): %s", own, pt_seconds(sum->own_ns),
              sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "fewer samples per second (PYPROF_HZ) cost less"
                                                                 : "most of it to read the symbols of libraries and to "
@@ -156,18 +173,49 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              pt_seconds(difference) * (sum->difference_ns < 0 ? -1 : 1), pt_seconds(sum->cpu_ns));
 }
 
-static void warn_of_reasons(const struct warnings *warnings, const struct pt_accounting *sum)
+/* Returns whether the outer end of a stack that was too deep is missing: all that is kept of it is below the mark. */
+static bool lacks_outer_end(const struct pt_profile *profile)
 {
-    uint64_t cut = 0;
+    bool *lacks = pt_alloc(profile->nodes.count, sizeof *lacks), found = false;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        const struct pt_frame *frame = &profile->frames.items[node->frame];
+        const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
+        lacks[i] = node->parent ? lacks[node->parent] : strstr(text, pt_reason_text(PP_REASON_PYTHON_TOO_DEEP)) != NULL;
+    }
+    for (uint32_t i = 0; i < profile->samples.count && !found; i++)
+        found = lacks[profile->samples.items[i].node];
+    free(lacks);
+    return found;
+}
+
+/* A stack may be cut on both sides, and both its Python and its native frames may be too many. */
+static void warn_of_stacks(const struct warnings *warnings, const struct pt_profile *profile,
+                           const struct pt_accounting *sum)
+{
+    uint64_t cut = 0, deep = sum->reasons[PP_REASON_PYTHON_TOO_DEEP];
     for (uint32_t i = PP_REASON_NATIVE_NO_MODULE; i <= PP_REASON_PYTHON_UNPAIRED; i++)
-        cut += sum->reasons[i];
-    if (cut > sum->samples) /* a stack may be cut on both sides */
+        cut += i == PP_REASON_PYTHON_TOO_DEEP || i == PP_REASON_NATIVE_TOO_DEEP ? 0 : sum->reasons[i];
+    if (sum->reasons[PP_REASON_NATIVE_TOO_DEEP] > deep)
+        deep = sum->reasons[PP_REASON_NATIVE_TOO_DEEP];
+    if (cut > sum->samples)
         cut = sum->samples;
     if (pt_percent(cut, sum->samples) > TRUNCATED_PERCENT)
         warn(warnings,
              "%.1f %% of the stacks are not complete (%" PRIu64 " of %" PRIu64
              "): totals of outer functions are too low by up to that much",
              pt_percent(cut, sum->samples), cut, sum->samples);
+    if (pt_percent(deep, sum->samples) > TRUNCATED_PERCENT)
+        warn(warnings, "%.1f %% of the stacks (%" PRIu64 " of %" PRIu64 ") are too deep to be kept whole: %s",
+             pt_percent(deep, sum->samples), deep, sum->samples,
+             lacks_outer_end(profile)
+                 ? "some lack their outer end, so totals of outer functions are too low by up to that much"
+                 : "both ends are kept, so totals of the outermost functions are exact; those of functions in the "
+                   "middle are too low");
+}
+
+static void warn_of_reasons(const struct warnings *warnings, const struct pt_accounting *sum)
+{
     static const uint32_t named[] = {PP_REASON_TIMER_FAILED, PP_REASON_NO_SLOT,     PP_REASON_WRITE_FAILED,
                                      PP_REASON_TIMER_GONE,   PP_REASON_UNREACHABLE, PP_REASON_ACTION_GONE,
                                      PP_REASON_SMALL_STACK};
@@ -176,6 +224,17 @@ static void warn_of_reasons(const struct warnings *warnings, const struct pt_acc
             continue;
         warn(warnings, "%s (%" PRIu64 " times)", pt_reason_text(named[i]), sum->reasons[named[i]]);
     }
+}
+
+/* Each interpreter of a thread has a chain of frames of its own, and the library reads the innermost. */
+static void warn_of_subinterpreters(const struct warnings *warnings, const struct pt_accounting *sum)
+{
+    double unpaired = pt_percent(sum->reasons[PP_REASON_PYTHON_UNPAIRED], sum->samples);
+    if (unpaired > TRUNCATED_PERCENT)
+        warn(warnings,
+             "%.1f %% of the stacks lack Python functions that called others: of a thread that runs a subinterpreter, "
+             "those of the interpreter that called it are not read",
+             unpaired);
 }
 
 /* Compares what the log says was written with what was found in it. */
@@ -293,13 +352,14 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     if (without_python)
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
-    if (!without_sums && sum.samples < FEW_SAMPLES) {
-        warn(&warnings,
-             "only %" PRIu64 " sample%s: small shares mean little; run it for longer, or with pyprof run --hz 500",
-             sum.samples, pt_plural(sum.samples, "s"));
-    }
+    if (!without_sums && sum.samples < FEW_SAMPLES)
+        warn(&warnings, "only %" PRIu64 " sample%s: small shares mean little; run it for longer%s", sum.samples,
+             pt_plural(sum.samples, "s"),
+             costs_much(&sum, checked) ? "" : ", or with more of them: pyprof run --hz 250");
     warn_of_shares(&warnings, &sum, checked);
+    warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
+    warn_of_subinterpreters(&warnings, &sum);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)

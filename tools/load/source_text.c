@@ -2,15 +2,18 @@
 #include "source_text.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "../base/terminal_text.h"
-#include "../load/files.h"
+#include "../base/zip_file.h"
+#include "files.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
-#define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */
+#define ARCHIVE_BYTES   (1u << 30)
+#define DECORATOR_LINES 64u /* a function's first line is that of its first decorator */
 #define NS_PER_SECOND   1000000000u
 
 static bool is_newer(const char *path, uint64_t unix_ns)
@@ -33,6 +36,11 @@ static bool holds_word(const char *text, size_t length, const char *word)
     return false;
 }
 
+static bool defines(const char *line, size_t length, const char *name)
+{
+    return (holds_word(line, length, "def") || holds_word(line, length, "class")) && holds_word(line, length, name);
+}
+
 /* Returns whether the function begins at its first line. Names in brackets: "<lambda>" says so, a comprehension has a
  * "for" somewhere, "<module>" begins anywhere. */
 static bool begins_there(const struct pt_source *source, const char *qualname, uint32_t first_line)
@@ -43,12 +51,35 @@ static bool begins_there(const struct pt_source *source, const char *qualname, u
         return (line = pt_source_line(source, first_line, &length)) && holds_word(line, length, "lambda");
     if (*name == '<')
         return pt_source_line(source, first_line, &length) != NULL;
-    for (uint32_t i = 0; i < DECORATOR_LINES && (line = pt_source_line(source, first_line + i, &length)); i++) {
-        bool defines = holds_word(line, length, "def") || holds_word(line, length, "class");
-        if (defines && holds_word(line, length, name))
+    for (uint32_t i = 0; i < DECORATOR_LINES && (line = pt_source_line(source, first_line + i, &length)); i++)
+        if (defines(line, length, name))
             return true;
-    }
     return false;
+}
+
+/* Reads a file that is in an archive: the part of the path up to some '/' is its file. The path becomes that part. */
+static char *read_from_archive(struct pt_buffer *path, size_t *size)
+{
+    struct stat status;
+    for (char *slash = path->data; slash && (slash = strchr(slash + 1, '/')); *slash = '/') {
+        *slash = '\0';
+        if (stat(path->data, &status) != 0)
+            break;
+        if (!S_ISREG(status.st_mode))
+            continue;
+        size_t archive_size;
+        char *archive = pt_read_file(path->data, ARCHIVE_BYTES, &archive_size);
+        char *text = archive ? pt_zip_read(archive, archive_size, slash + 1, SOURCE_BYTES, size) : NULL;
+        free(archive);
+        return text;
+    }
+    return NULL;
+}
+
+static char *read_text(struct pt_buffer *path, size_t *size)
+{
+    char *text = pt_read_file(path->data, SOURCE_BYTES, size);
+    return text || errno != ENOTDIR ? text : read_from_archive(path, size);
 }
 
 static struct pt_source read_file(const struct pt_profile *profile, uint32_t name)
@@ -61,11 +92,11 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
         return source;
     pt_profile_span(profile, &start, &end);
     pt_buffer_text(&path, file);
-    source.text = pt_read_file(path.data, SOURCE_BYTES, &source.size);
+    source.text = read_text(&path, &source.size);
     for (uint32_t i = 0; !source.text && *file != '/' && i < profile->processes.count; i++) {
         pt_buffer_clear(&path);
         pt_buffer_format(&path, "%s/%s", pt_string(profile, profile->processes.items[i].cwd), file);
-        source.text = pt_read_file(path.data, SOURCE_BYTES, &source.size);
+        source.text = read_text(&path, &source.size);
     }
     if (source.text)
         source.state = is_newer(path.data, start) ? PT_SOURCE_NEWER : PT_SOURCE_READ;
@@ -84,6 +115,26 @@ static void check(struct pt_source *source, const struct pt_profile *profile, co
     }
 }
 
+/* Returns whether the line defines the name, or is a decorator, after which a definition follows. */
+static bool may_define(const char *line, size_t length, const char *name)
+{
+    size_t indent = 0;
+    while (indent < length && isspace((unsigned char)line[indent]))
+        indent++;
+    return defines(line, length, name) || (indent < length && line[indent] == '@');
+}
+
+bool pt_source_defines(const struct pt_source *source, const char *qualname, uint32_t first_line)
+{
+    const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
+    size_t length;
+    const char *line = pt_source_line(source, first_line, &length);
+    bool may = line && (*name != '<'                    ? may_define(line, length, name)
+                        : strcmp(name, "<lambda>") == 0 ? true
+                                                        : holds_word(line, length, "for"));
+    return may && begins_there(source, qualname, first_line);
+}
+
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function)
 {
     struct pt_source source = read_file(profile, function->file);
@@ -98,6 +149,12 @@ struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t pa
         if (profile->functions.items[i].file == path)
             check(&source, profile, &profile->functions.items[i]);
     return source;
+}
+
+bool pt_source_is_python(const char *path)
+{
+    const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
+    return *path == '<' || !dot || strcmp(dot, ".py") == 0 || strcmp(dot, ".pyw") == 0;
 }
 
 void pt_source_free(struct pt_source *source)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads the source of a Python function on this machine, if it is likely to be what ran. */
-#ifndef PT_VIEW_SOURCE_TEXT_H
-#define PT_VIEW_SOURCE_TEXT_H
+#ifndef PT_LOAD_SOURCE_TEXT_H
+#define PT_LOAD_SOURCE_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,6 +26,12 @@ struct pt_source {
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
 /* Reads a file (a string) if all of its functions that ran are likely to be where the profile has them. */
 struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t path);
+/* Returns whether the text defines a function of that name there; of the code in a function that has no name
+ * ("<genexpr>"), whether it may be there. */
+bool pt_source_defines(const struct pt_source *source, const char *qualname, uint32_t first_line);
+/* Returns whether the name is one of a Python file. Functions of others, as of Jinja's templates, are of code that was
+ * made of these. */
+bool pt_source_is_python(const char *path);
 void pt_source_free(struct pt_source *source);
 
 /* Returns the text of a line, from 1 on, without its end; NULL if there is no such line. */
