@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiters.h"
 #include "../capture/safe_read.h"
+#include "frame_rules.h"
 #include "names.h"
+#include "tasks.h"
 #include "trio.h"
 #include "values.h"
 
@@ -38,7 +40,8 @@ bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *mo
     uintptr_t group, scope;
     if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "TaskGroup", &group))
         pp_slot_find(reader, group, "cancel_scope", &facts->cancel_scope);
-    if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope))
+    facts->anyio = pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope);
+    if (facts->anyio)
         pp_slot_find(reader, scope, "_host_task", &facts->host_task);
     return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
            find_type(reader, modules[PP_MODULE_TYPES], "FunctionType", "function", &facts->function_type) &&
@@ -105,21 +108,49 @@ static bool is_named(const struct search *search, uintptr_t function, const char
            pp_str_is(reader, text, name);
 }
 
-/* anyio: the task that has entered a task group, from the group. Which of its classes have slots depends on its
- * version. async-signal-safe. */
+/* anyio: the task that has entered a scope. Which of its classes have slots depends on its version. async-signal-safe.
+ */
+static uintptr_t host_of_scope(const struct search *search, uintptr_t scope)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
+    uintptr_t task;
+    if (!(facts->host_task.type && pp_slot_read(reader, scope, &facts->host_task, &task)) &&
+        !pp_attribute_read(reader, scope, "_host_task", &search->reader->slot->thread.awaiters.host_task, &task))
+        return 0;
+    return is_task(search, task) ? task : 0;
+}
+
+/* The same of a group, which has a scope. async-signal-safe. */
 static uintptr_t host_of_group(const struct search *search, uintptr_t group)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
-    uintptr_t scope, task;
+    uintptr_t scope;
     if (!(facts->cancel_scope.type && pp_slot_read(reader, group, &facts->cancel_scope, &scope)) &&
         !pp_attribute_read(reader, group, "cancel_scope", &learnt->cancel_scope, &scope))
         return 0;
-    if (!(facts->host_task.type && pp_slot_read(reader, scope, &facts->host_task, &task)) &&
-        !pp_attribute_read(reader, scope, "_host_task", &learnt->host_task, &task))
+    return host_of_scope(search, scope);
+}
+
+/* anyio: the task whose thread waits for this one. The thread is for it as long as it is in the scope.
+ * async-signal-safe. */
+static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
+{
+    const struct pp_object_reader *reader = &search->reader->objects;
+    struct pp_object_reader unrecorded = *reader; /* names of functions do not change */
+    uintptr_t code, scope, type,
+        frame = search->reader->facts->awaiters.anyio ? pp_task_frame(search->reader, task) : 0;
+    unrecorded.set = NULL;
+    if (!frame || !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
         return 0;
-    return is_task(search, task) ? task : 0;
+    struct pp_frame_says says = pp_frame_says_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
+    if (says.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, says.local, &scope) ||
+        !pp_object_type(reader, scope, &type))
+        return 0;
+    /* an argument, in later versions a variable of the function around it */
+    return host_of_scope(search, pp_type_is_named(reader, type, "cell") ? field(search, scope, PP_CELL_VALUE) : scope);
 }
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
@@ -316,7 +347,10 @@ uintptr_t pp_awaiter_of(const struct pp_context_reader *reader, uintptr_t task)
     struct search search = {.reader = reader, .from = task};
     if (pp_object_is(&reader->objects, task, reader->facts->trio.nursery.type))
         return pp_trio_parent(reader, task);
-    return reader->facts->awaiters.partial_type ? awaiter_of_future(&search, task, 0) : 0;
+    if (!reader->facts->awaiters.partial_type)
+        return 0;
+    uintptr_t awaiter = awaiter_of_future(&search, task, 0);
+    return awaiter ? awaiter : awaiter_of_thread(&search, task);
 }
 
 uintptr_t pp_awaiter_of_result(const struct pp_context_reader *reader, uintptr_t future)

@@ -60,6 +60,13 @@ bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thr
     return pp_object_word(reader, context + pp_object_header(reader) + CONTEXT_VARS, vars) && pp_plausible(*vars);
 }
 
+bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars)
+{
+    uintptr_t type;
+    return pp_object_type(reader, context, &type) && type == reader->python->context_type &&
+           pp_object_word(reader, context + pp_object_header(reader) + CONTEXT_VARS, vars) && pp_plausible(*vars);
+}
+
 /* Returns the number of bits that are set. The compiler's own function is not to be called here. async-signal-safe. */
 static unsigned count_bits(uint32_t bits)
 {

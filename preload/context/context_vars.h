@@ -20,6 +20,9 @@ bool pp_context_var_find(const struct pp_object_reader *reader, uintptr_t object
 bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thread_state, bool *checked,
                           uintptr_t *vars);
 
+/* The same of a context that a task owns, by its address. async-signal-safe. */
+bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars);
+
 /* Reads a variable's value; *value is 0 if it was never set there. async-signal-safe. */
 bool pp_context_var_read(const struct pp_object_reader *reader, uintptr_t vars, const struct pp_context_var *var,
                          uintptr_t *value);

@@ -33,7 +33,8 @@ struct pp_trio_facts {
 struct pp_awaiters_facts {
     uintptr_t future_type, function_type, builtin_type, method_type;
     uintptr_t partial_type;                           /* 0: these were not found */
-    struct pp_slot_attribute cancel_scope, host_task; /* of anyio's classes, where these are slots */
+    bool anyio;                                       /* it is imported; */
+    struct pp_slot_attribute cancel_scope, host_task; /* of its classes, where these are slots */
 };
 
 /* greenlet.h */
@@ -77,7 +78,7 @@ struct pp_aiohttp_facts {
 };
 struct pp_served_facts {
     struct pp_context_var variable;
-    struct pp_slot_attribute own, name;
+    struct pp_slot_attribute own, name, endpoint;
     struct pp_slot_attribute steps; /* of what measures a coroutine, and awaits it */
 };
 struct pp_labels_facts {

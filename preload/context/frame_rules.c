@@ -3,7 +3,7 @@
 #include "values.h"
 #include <string.h>
 
-#define NAME_MAX 48 /* longer names have no rule */
+#define NAME_MAX 64 /* longer names have no rule */
 #define FILE_MAX 64 /* of the end of a path */
 
 #define LOCALS_MAX     64 /* that are searched */
@@ -33,6 +33,8 @@ static const struct rule {
     {PP_FRAME_STEP, ASCII("Task.__step_run_and_handle_result"), ASCII(""), ASCII("asyncio/tasks.py"), "self",
      NULL}, /* 3.12+ */
     {PP_FRAME_TRIO, ASCII("unrolled_run"), ASCII("unrolled_run"), ASCII("trio/_core/_run.py"), "task", NULL},
+    {PP_FRAME_FROM_THREAD, ASCII("AsyncIOBackend.run_async_from_thread.<locals>.task_wrapper"), ASCII("task_wrapper"),
+     ASCII("anyio/_backends/_asyncio.py"), "scope", NULL},
     {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("gevent/hub.py"), NULL, NULL},
     {PP_FRAME_HUB, ASCII("BaseHub.run"), ASCII("run"), ASCII("eventlet/hubs/hub.py"), NULL, NULL},
     {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("eventlet/hubs/asyncio.py"), NULL, NULL},

@@ -7,14 +7,15 @@
 #include "objects.h"
 
 enum pp_frame_rule {
-    PP_FRAME_ANY,    /* tells nothing */
-    PP_FRAME_LOOP,   /* an event loop of asyncio */
-    PP_FRAME_HUB,    /* outermost in its stack: switches to the greenlets whose turn it is */
-    PP_FRAME_CALLS,  /* outermost in a greenlet's stack; its local is what the greenlet runs */
-    PP_FRAME_THREAD, /* outermost in its stack; its local is the threading.Thread that the code runs in */
-    PP_FRAME_STEP,   /* runs an asyncio task that is made of Python: its local */
-    PP_FRAME_TRIO,   /* runs the tasks of trio in turn: its local */
-    PP_FRAME_SERVES, /* from here on: they serve a request (endpoint.c) */
+    PP_FRAME_ANY,         /* tells nothing */
+    PP_FRAME_LOOP,        /* an event loop of asyncio */
+    PP_FRAME_HUB,         /* outermost in its stack: switches to the greenlets whose turn it is */
+    PP_FRAME_CALLS,       /* outermost in a greenlet's stack; its local is what the greenlet runs */
+    PP_FRAME_THREAD,      /* outermost in its stack; its local is the threading.Thread that the code runs in */
+    PP_FRAME_STEP,        /* runs an asyncio task that is made of Python: its local */
+    PP_FRAME_TRIO,        /* runs the tasks of trio in turn: its local */
+    PP_FRAME_FROM_THREAD, /* of anyio: a task for which a thread waits; its local is the scope that the thread is for */
+    PP_FRAME_SERVES,      /* from here on: they serve a request (endpoint.c) */
     PP_FRAME_REQUEST = PP_FRAME_SERVES, /* of a server or a framework, whatever the route is */
     PP_FRAME_CYCLE,                     /* of uvicorn: its local has the scope of the request */
     PP_FRAME_SCOPE,                     /* its local is the scope of a request, or of the server's life */

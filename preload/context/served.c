@@ -11,6 +11,7 @@ bool pp_served_find(const struct pp_object_reader *reader, const uintptr_t *modu
     return pp_name_find(reader, modules[PP_MODULE_LABELS], "_served", &variable) &&
            pp_name_find(reader, modules[PP_MODULE_REQUESTS], "Request", &request) &&
            pp_slot_find(reader, request, "own", &facts->own) && pp_slot_find(reader, request, "name", &facts->name) &&
+           pp_slot_find(reader, request, "endpoint", &facts->endpoint) &&
            pp_context_var_find(reader, variable, &facts->variable);
 }
 
@@ -18,7 +19,7 @@ bool pp_served_read(const struct pp_context_reader *reader, uintptr_t vars, stru
 {
     const struct pp_served_facts *facts = &reader->facts->served;
     const struct pp_object_reader *objects = &reader->objects;
-    const struct pp_slot_attribute *const names[] = {&facts->own, &facts->name};
+    const struct pp_slot_attribute *const names[] = {&facts->own, &facts->name, &facts->endpoint};
     uintptr_t request, name;
     if (!pp_context_var_read(objects, vars, &facts->variable, &request))
         return false;

@@ -7,6 +7,8 @@
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
 
+#define CONTEXT sizeof(uintptr_t) /* in a task: follows its name, in all versions */
+
 /* gi_frame_state; up to 3.14 larger ones are of generators that have ended */
 #define EXECUTING_3_11 0
 #define CLEARED_3_15   5
@@ -69,6 +71,13 @@ bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, s
         return true;
     *text = (struct pp_str){0}; /* written as "?" */
     return true;
+}
+
+bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *context)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    return pp_object_is(objects, task, reader->facts->asyncio.task_type) &&
+           pp_object_word(objects, task + objects->python->layout.task.name + CONTEXT, context);
 }
 
 uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task)

@@ -28,4 +28,8 @@ bool pp_task_put(const struct pp_context_reader *reader, const struct pp_context
  * (0: no task). async-signal-safe; needs slot->scratch. */
 bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uintptr_t awaiter, uint32_t *known);
 
+/* Reads the Context of contextvars that the task runs in; false for tasks that are not asyncio's own in C.
+ * async-signal-safe. */
+bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *context);
+
 #endif

@@ -4,6 +4,7 @@
 #include "../capture/safe_read.h"
 #include "recall.h"
 #include "sources.h"
+#include "tasks.h"
 #include "thread_context.h"
 
 /* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
@@ -111,9 +112,17 @@ static bool read_context(const struct pp_context_reader *reader, uint32_t *known
 
 void pp_variables_endpoint(const struct pp_context_reader *reader, struct pp_context *context)
 {
-    uintptr_t vars;
-    if (reader->facts && reader->facts->served.variable.address && open_vars(reader, &vars))
+    const struct pp_scratch *scratch = reader->slot->scratch;
+    uintptr_t vars, of_task;
+    if (!reader->facts || !reader->facts->served.variable.address)
+        return;
+    if (open_vars(reader, &vars))
         pp_served_read(reader, vars, context);
+    /* What a request has others do, as threads of an executor: these have no copy of its context. */
+    for (uint32_t i = 0; i < scratch->awaiter_count && !context->identity; i++)
+        if (pp_task_context_read(reader, scratch->awaiters[i], &of_task) &&
+            pp_context_vars_of(&reader->objects, of_task, &vars))
+            pp_served_read(reader, vars, context);
 }
 
 bool pp_variables_read_thread(const struct pp_context_reader *reader, uint32_t *known)

@@ -284,7 +284,7 @@ gathered_by_asyncio() {
     gathered asyncio starlette
 }
 
-@test "what tasks do that an endpoint gathers is the endpoint's" {
+@test "what tasks do that an endpoint gathers is the endpoint's, and what its thread has the event loop do" {
     with_a_python gathered_by_asyncio
 }
 

@@ -22,8 +22,21 @@ assert not libpyprof.is_active()
 libpyprof.pause()
 libpyprof.resume()
 libpyprof.resume()
-with libpyprof.labels(endpoint="/"):
-    pass
+
+
+class Lazy:
+    def __str__(self):
+        raise AssertionError("nobody asks for it")
+
+
+labels = libpyprof.labels(endpoint=Lazy())
+with labels, labels:
+    assert libpyprof.pyprof_labels.get(None) is None and not libpyprof._scopes.get()
+assert libpyprof.wsgi(Lazy) is Lazy and libpyprof.asgi(Lazy) is Lazy
+libpyprof.request(Lazy(), Lazy())
+libpyprof.task_creators()
+new = set(sys.modules) - before
+assert not [name for name in new if name.startswith("libpyprof.")], new
 sys.modules["ctypes"] = None  # a Python without it
 libpyprof._library = None
 assert not libpyprof.is_active()
@@ -103,14 +116,16 @@ pauses() {
 }
 
 labels_are_bytes() {
-    "$PYTHON" - <<'END'
+    cat >labels.py <<'END'
 import asyncio
+import contextvars
+import threading
 import libpyprof
 from libpyprof import labels, pyprof_labels
 
 
 def now():
-    return pyprof_labels.get(b"none")
+    return pyprof_labels.get(b"") or b"none"
 
 
 with labels(endpoint="/cart", tenant=7):
@@ -128,7 +143,7 @@ with labels(key="x" * 252):
     with labels(more=1):
         assert len(now()) == 256, now()
 with labels(key="x" * 253):
-    assert now() == b"", now()
+    assert now() == b"none", now()
 try:
     with labels(endpoint="/"):
         raise KeyError
@@ -168,6 +183,80 @@ body = libpyprof.wsgi(streaming)({"SCRIPT_NAME": "/v2", "PATH_INFO": "/4f1c0a9e-
 assert list(body) == [b"endpoint=/v2/*;method=PUT", b"end"] and now() == b"none"
 
 
+# An object in scopes that are within each other, in several tasks and threads, and that end in another order.
+again = labels(tenant="again")
+
+
+def within(depth):
+    with again:
+        if depth:
+            within(depth - 1)
+        assert now() == b"tenant=again"
+
+
+async def at_once(n):
+    with again:
+        await asyncio.sleep(0.001 * n)
+    return now()
+
+
+async def several():
+    return await asyncio.gather(at_once(1), at_once(3), at_once(2))
+
+
+def in_thread(found):
+    for _ in range(2000):
+        with again:
+            pass
+    found.append(now())
+
+
+def part(name):
+    with labels(part=name):
+        yield
+
+
+def deep(depth):
+    with labels(depth=depth, tenant="deep"):
+        assert now() == b"depth=%d;tenant=deep" % depth
+        if depth:
+            deep(depth - 1)
+
+
+async def chain(left):
+    with labels(left=left):
+        assert now() == b"left=%d" % left and len(libpyprof._scopes.get()) < 100
+        if left:
+            await asyncio.ensure_future(chain(left - 1))
+
+
+within(3)
+deep(100)
+assert now() == b"none"
+asyncio.run(chain(100))
+assert asyncio.run(several()) == [b"none"] * 3 and now() == b"none"
+found = []
+threads = [threading.Thread(target=in_thread, args=(found,)) for _ in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+assert found == [b"none"] * 4, found
+
+
+def other_order():
+    parts = [part("a"), part("b")]
+    for one in parts:
+        next(one)
+    parts[0].close()
+    assert now() == b"part=b", now()
+    contextvars.copy_context().run(parts[1].close)
+
+
+contextvars.copy_context().run(other_order)
+assert now() == b"none"
+
+
 async def served(scope, receive, send):
     await send({"type": "http.response.start", "labels": now()})
 
@@ -185,6 +274,7 @@ async def requests():
 
 asyncio.run(requests())
 END
+    timeout 60 "$PYPROF" run -- "$PYTHON" labels.py 2>run.err || fail "$(cat run.err)"
 }
 
 @test "labels: nested, of each task, encoded, 256 bytes at most; WSGI and ASGI applications have endpoint and method" {
@@ -338,7 +428,7 @@ mine = contextvars.ContextVar("mine")
 
 
 def now():
-    return pyprof_labels.get(b"none")
+    return pyprof_labels.get(b"") or b"none"
 
 
 async def child():
@@ -660,7 +750,6 @@ other = asked(libpyprof.asgi(lambda *arguments: Awaitable()), "")
 other.send(None)
 assert described(lambda: other.send(None))[0] == repr(StopIteration("awaitable"))
 END
-    "$PYTHON" -W error ends.py
     timeout 60 "$PYPROF" run -- "$PYTHON" -W error ends.py 2>run.err || fail "$(cat run.err)"
     "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
 import json, sys

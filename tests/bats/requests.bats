@@ -401,6 +401,56 @@ EOF
     with_a_python background
 }
 
+# An application whose framework is not known, and whose executor has no copy of the context.
+in_executor() {
+    cat >executor.py <<'EOF'
+import asyncio, json, time
+import libpyprof
+
+used = {}
+
+def compute(path, ms):
+    start = time.thread_time()
+    while time.thread_time() - start < ms / 1000:
+        sum(range(100))
+    used[path] = used.get(path, 0) + time.thread_time() - start
+
+async def application(scope, receive, send):
+    path = scope["path"]
+    if path == "/named":
+        libpyprof.labels(endpoint="a name").__enter__()
+    await asyncio.get_running_loop().run_in_executor(None, compute, path, 4 if path == "/a" else 9)
+
+async def none(path, seconds):
+    await asyncio.get_running_loop().run_in_executor(None, compute, path, seconds)
+
+async def main():
+    served = libpyprof.asgi(application)
+    await none("none", 1500)  # what was imported is found within a second
+    for _ in range(60):
+        requests = [served({"type": "http", "path": path, "method": "GET"}, None, None) for path in ("/a", "/b", "/named")]
+        await asyncio.gather(none("none", 3), *requests)
+
+asyncio.run(main())
+print(json.dumps(used))
+EOF
+    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" executor.py >truth.json
+    "$PYPROF" report --json --by endpoint >by.json
+    ${READ%% *} -c '
+import json
+truth, by = json.load(open("truth.json")), {row["value"]: row for row in json.load(open("by.json"))["by"]}
+for path, seconds in truth.items():
+    row = by[{"none": None, "/named": "a name"}.get(path, path)]
+    print(path, seconds, row)
+    sigma = (seconds * row["cpu_ns"] / 1e9 / row["samples"]) ** 0.5
+    assert abs(row["cpu_ns"] / 1e9 - seconds) < 5 * sigma + 0.03 + (path == "none") * 0.2, (path, seconds, row)
+    assert path == "none" or row["requests"] == 60'
+}
+
+@test "what threads of an executor do for a counted request of an unknown framework is its endpoint's" {
+    with_a_python in_executor
+}
+
 contradicted() {
     cat >app.py <<'END'
 import time

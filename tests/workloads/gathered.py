@@ -1,6 +1,8 @@
-"""gathered.py asyncio|trio: endpoints of Starlette, one of which has its work done by tasks that it gathers, another by a thread.
+"""gathered.py asyncio|trio: endpoints of Starlette, one of which has its work done by tasks that it gathers, another by a thread, a
+third by a thread that has the event loop do it.
 Prints, as JSON, the CPU time of each by the threads' clocks."""
 import time, sys, json
+from anyio import from_thread
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
@@ -36,14 +38,21 @@ def export(request):
 async def login(request):
     spin("/login", 6)
     return PlainTextResponse("x")
-app = Starlette(routes=[Route("/cart", cart), Route("/export", export), Route("/login", login)])
+async def in_loop():
+    spin("/back", 5)
+    await together(1, part, "/back", 2)
+def back(request):
+    """A thread that waits for the event loop."""
+    from_thread.run(in_loop)
+    return PlainTextResponse("x")
+app = Starlette(routes=[Route("/cart", cart), Route("/export", export), Route("/login", login), Route("/back", back)])
 async def call(path):
     async def receive():
         return {"type": "http.request", "body": b""}
     async def send(message):
         pass
     await app({"type": "http", "method": "GET", "path": path, "root_path": "", "query_string": b"", "headers": []}, receive, send)
-async def round_of_calls(paths=["/cart", "/login", "/export", "/cart"]):
+async def round_of_calls(paths=["/cart", "/login", "/export", "/cart", "/back"]):
     paths.append(paths.pop(0))
     await call(paths[0])
 async def main():

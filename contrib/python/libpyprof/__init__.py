@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a program may tell libpyprof, the profiler that it runs under.
 
-`pyprof run -- python app.py` profiles a program; nothing here is needed for that, and without the profiler nothing here
-has an effect. Importing this costs less than a millisecond.
+`pyprof run -- python app.py` profiles a program; nothing here is needed for that. Without the profiler's library nothing
+here does anything: labels() does not look at its values, wsgi() and asgi() return the application itself. Importing this
+costs less than a millisecond.
 
 Which task has created a task is nowhere in memory. After task_creators(), called in a task of the loop, each task has the
 label creator, and `pyprof report --by label:creator` shows whose background tasks took the CPU time.
@@ -10,17 +11,23 @@ label creator, and `pyprof report --by label:creator` shows whose background tas
 
 from __future__ import annotations
 
-from contextvars import ContextVar, Token
+from contextvars import ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Awaitable, Callable, Iterable, Optional, Type
+    from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+
+    Application = TypeVar("Application")
 
 __all__ = ["asgi", "is_active", "labels", "pause", "request", "resume", "task_creators", "wsgi"]
 
 # The profiler finds this variable by its name.
 pyprof_labels: ContextVar[bytes] = ContextVar("pyprof_labels")
+# The scopes that this context is in, the outermost first: their labels, the object, how often it was entered there. The
+# outermost of too many are one without an object: each of a chain of tasks may inherit those of the one before.
+_scopes: ContextVar[Tuple[Tuple[Dict[bytes, bytes], Any, int], ...]] = ContextVar("pyprof_scopes", default=())
+MOST_SCOPES = 32
 MOST_BYTES = 256
 
 _library: Any = None  # False: not preloaded
@@ -80,70 +87,108 @@ def request(endpoint: str, cpu_ns: int = 0) -> None:
 
             _request.argtypes = ctypes.c_char_p, ctypes.c_uint64
     if _request:
-        _request(endpoint.encode("utf-8", "replace").replace(b"\0", b"?"), cpu_ns)
+        try:
+            used = max(int(cpu_ns), 0)
+        except Exception:  # without the profiler it would be none
+            used = 0
+        _request(_string(endpoint).encode("utf-8", "replace").replace(b"\0", b"?"), used)
 
 
-def _text(value: object) -> bytes:
-    text = str(value).encode("utf-8", "replace").replace(b"%", b"%25")
+def _string(value: object) -> str:
+    try:
+        return str(value)
+    except Exception:  # without the profiler it would be none
+        return "?"
+
+
+def _text(value: str) -> bytes:
+    text = value.encode("utf-8", "replace").replace(b"%", b"%25")
     return text.replace(b";", b"%3B").replace(b"=", b"%3D").replace(b"\n", b"%0A")
+
+
+def _set_scopes(scopes: Any) -> None:
+    """Has the context their labels: of each key the innermost value, as long as there is room."""
+    if len(scopes) > MOST_SCOPES:
+        (outer, _, times), (inner, _, more) = scopes[:2]
+        scopes = (({**outer, **inner}, None, times + more),) + scopes[2:]
+    pairs: Dict[bytes, bytes] = {}
+    for values, _, _ in scopes:
+        pairs.update(values)
+    text = b""
+    for key, value in pairs.items():
+        longer = (text and text + b";") + key + b"=" + value
+        if len(longer) <= MOST_BYTES:
+            text = longer
+    _scopes.set(scopes)
+    pyprof_labels.set(text)
 
 
 class labels:
     """With labels(endpoint="/cart", tenant=7): samples of this thread or task have these labels.
 
-    Within another one, the labels of both. They take 256 bytes at most; those that do not fit are left out.
+    Within another one, the labels of both. They take 256 bytes at most; those that do not fit are left out. An object
+    may be used again, by several threads and tasks and within itself too.
     """
 
     def __init__(self, **values: object) -> None:
         global _labels_known
+        self._is_used = bool(_function("pyprof_find_contexts"))
+        if not self._is_used:
+            return
         if not _labels_known:
             _labels_known = True
             _call("pyprof_find_contexts")
-        self._values = {_text(key): _text(value) for key, value in values.items()}
-        self._endpoint = values.get("endpoint")
-        self._token: Optional[Token[bytes]] = None
+        strings = {key: _string(value) for key, value in values.items()}
+        self._values = {_text(key): _text(value) for key, value in strings.items()}
+        self._endpoint = strings["endpoint"] if values.get("endpoint") is not None else None
 
     def __enter__(self) -> labels:
-        outer = pyprof_labels.get(b"")
-        pairs = dict(pair.split(b"=") for pair in outer.split(b";")) if outer else {}
-        pairs.update(self._values)
-        text = b";".join(key + b"=" + value for key, value in pairs.items())
-        if len(text) > MOST_BYTES:
-            text = text[: MOST_BYTES + 1].rpartition(b";")[0]
-        self._token = pyprof_labels.set(text)
-        if self._endpoint is not None:
-            served = _served.get()
-            if served is not None:
-                served.own = str(self._endpoint)
+        if self._is_used:
+            scopes = _scopes.get()
+            times = scopes[-1][2] if scopes and scopes[-1][1] is self else 0
+            _set_scopes((scopes[:-1] if times else scopes) + ((self._values, self, times + 1),))
+            if self._endpoint is not None:
+                served = _served.get()
+                if served is not None:
+                    served.own = self._endpoint
         return self
 
     def __exit__(
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
-        try:
-            if self._token:
-                pyprof_labels.reset(self._token)
-        except ValueError:
-            pass  # a generator that is closed in another context
+        if self._is_used:
+            scopes = _scopes.get()
+            # Not there: a generator is closed in another context. Not the last: generators end in another order.
+            for i in range(len(scopes) - 1, -1, -1):
+                values, scope, times = scopes[i]
+                if scope is self or scope is None:
+                    _set_scopes(scopes[:i] + (((values, scope, times - 1),) if times > 1 else ()) + scopes[i + 1 :])
+                    break
 
 
-def wsgi(application: Callable[..., Iterable[bytes]]) -> Callable[..., Iterable[bytes]]:
+def wsgi(application: Application) -> Application:
     """The same WSGI application. Its requests are counted, with their CPU time; its samples have the label method, and
     endpoint if the application is not of Flask or Django, whose endpoints the profiler knows.
     """
-    from ._requests import wsgi as counted
+    if not _function("pyprof_request"):
+        return application
+    from ._wsgi import wrap
 
-    return counted(application)
+    wrapped: Application = wrap(application)
+    return wrapped
 
 
-def asgi(application: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+def asgi(application: Application) -> Application:
     """The same ASGI application. Its requests are counted, with the CPU time of their coroutines, without the tasks and
     threads that these start; its samples have the label method, and endpoint if the application is not of Starlette,
-    FastAPI or Django, whose endpoints the profiler knows.
+    FastAPI or Django, whose endpoints the profiler knows. Of ASGI 2 nothing is counted.
     """
-    from ._requests import asgi as counted
+    if not _function("pyprof_request"):
+        return application
+    from ._asgi import wrap
 
-    return counted(application)
+    wrapped: Application = wrap(application)
+    return wrapped
 
 
 def task_creators(loop: Any = None) -> None:

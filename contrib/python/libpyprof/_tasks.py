@@ -33,7 +33,9 @@ def _make(loop: Any, coroutine: Any, **options: Any) -> Any:
 
 
 def set_factory(loop: Any) -> None:
-    loop = loop or asyncio.get_running_loop()
+    loop = loop or asyncio._get_running_loop()
+    if loop is None:  # without the profiler that is no error
+        return
     if loop.get_task_factory() is None and _renames_tasks():
         return
     make = loop.get_task_factory() or _make
