@@ -11,6 +11,7 @@
 #include "../capture/capture.h"
 #include "../flush/lifecycle.h"
 #include "../threads/registry.h"
+#include "../threads/signal.h"
 #include "../threads/thread_slot.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +52,7 @@ static void end_profiling(void)
         do /* a handler that has just begun is not seen yet */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
+        pp_signal_end();
     }
     pp_lock_drop(&pp_process.ending);
 }

@@ -207,6 +207,14 @@ void pp_signal_give_away_sigurg(void)
     end_change(mask);
 }
 
+void pp_signal_end(void)
+{
+    uint64_t mask = begin_change();
+    if (atomic_load(&pp_capture.signal) == SIGURG)
+        pp_real()->sigaction(SIGURG, &believed, NULL);
+    end_change(mask);
+}
+
 void pp_signal_check_action(void)
 {
     struct sigaction now;

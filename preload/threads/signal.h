@@ -32,6 +32,9 @@ void pp_signal_give_away(const sigset_t *wanted);
 /* Gives SIGURG to a program that others send it to, so that it is ignored without a handler. Flush thread only. */
 void pp_signal_give_away_sigurg(void);
 
+/* Gives SIGURG back when profiling has ended for good. Another signal of ours keeps its handler: late it would kill. */
+void pp_signal_end(void);
+
 /* Unblocks our new signal in the calling thread, the slot's, if our signal has changed (pp_slot_follow_signal). The
  * handler does this only on request, and only if the thread believes that it blocks our old signal. */
 void pp_signal_follow(struct pp_slot *slot);

@@ -43,4 +43,5 @@ pid = os.fork()
 if pid == 0:
     burn()
     os._exit(7)
+print([line for line in open("/proc/self/status") if line.startswith("SigCgt")])  # no handler is left that was not there
 print(len(got), os.waitpid(pid, 0)[1] >> 8, os.system("exit 3") >> 8)
