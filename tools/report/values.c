@@ -322,8 +322,9 @@ static void print_outside(const struct table *table, const struct values *values
         if (!value->value)
             pt_print_paragraph(
                 0, 2,
-                PT_NO_GROUP ": no request is known, as in imports, the event loop, the server's own code, greenlets that "
-                            "a request spawns and tasks that it does not await");
+                PT_NO_GROUP
+                ": no request is known, as in imports, the event loop, the server's own code, greenlets that "
+                "a request spawns and tasks that it does not await");
         else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(
                 0, 2, "%s",
