@@ -91,7 +91,7 @@ contexts() {
     fi
     sed 's/^/# /' "$log"
     right=$(sed -n "s/^kind=$kind .*right=\([0-9]*\).*/\1/p" "$log")
-    grep -q '^steps=' "$log" && ! grep -qE 'wrong=[1-9]|missing=[1-9]' "$log" && [ "${right:-0}" -gt 1000 ]
+    grep -q '^steps=' "$log" && ! grep -qE 'wrong=[1-9]|missing=[1-9]' "$log" && [ "${right:-0}" -gt 300 ]
     result $? "$text: after every instruction it is right what it belongs to, $* (exit status $exit)"
 }
 
