@@ -22,11 +22,11 @@
 #define MAX_PROCESSES 512
 #define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone, and must not keep us busy */
 
-/* A file by its name, PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
+/* Names are PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
 struct file {
     uint64_t made_ns;
     uint32_t pid, random;
-    uint32_t blocks; /* 0: it was not looked at */
+    uint32_t blocks; /* 0: it was not measured */
 };
 
 struct process {
@@ -38,8 +38,8 @@ struct scan {
     int directory;
     uid_t user;
     uint64_t limit;
-    uint64_t bytes;  /* of all profiles of the user */
-    unsigned looked; /* at so many of them */
+    uint64_t bytes;    /* of all profiles of the user */
+    unsigned measured; /* so many of them */
     unsigned count;
     struct file oldest[MAX_OLDEST]; /* a heap, the newest of them first */
     unsigned processes;             /* live ones that have made some of these */
@@ -96,11 +96,11 @@ static const char *name_of(const struct file *file, char *name)
     return pp_format(name, NAME_SIZE, "%u-%lu-%08x" PP_LOG_SUFFIX, file->pid, file->made_ns, file->random);
 }
 
-/* Finds how many blocks a file of the user takes; false if it is none. */
-static bool look_at(struct scan *scan, const char *name, struct file *file)
+/* Finds how many blocks a file takes; false if it is no regular file of the user's. */
+static bool measure(struct scan *scan, const char *name, struct file *file)
 {
     struct stat status;
-    scan->looked++;
+    scan->measured++;
     if (pp_syscall4(SYS_newfstatat, scan->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode) || status.st_uid != scan->user)
         return false;
@@ -109,7 +109,7 @@ static bool look_at(struct scan *scan, const char *name, struct file *file)
     return true;
 }
 
-/* What a file counts. */
+/* Returns how many bytes of the limit a file counts for. */
 static uint64_t counted(const struct scan *scan, const struct file *file)
 {
     uint64_t bytes = file->blocks * (uint64_t)BLOCK, least = scan->limit / MAX_FILES;
@@ -146,13 +146,13 @@ static void add_file(struct scan *scan, const struct file *file)
     heap[at] = *file;
 }
 
-/* Where there are too many files already, how large the others are does not matter. */
+/* Adds a file to the sum. Once there are too many files, how large the others are does not matter. */
 static void note_file(const char *name, void *argument)
 {
     struct scan *scan = argument;
     struct file file = {.blocks = 0};
-    bool enough = scan->looked >= MAX_FILES && scan->bytes > scan->limit;
-    if (!is_log_name(name, &file) || (!enough && !look_at(scan, name, &file)))
+    bool enough = scan->measured >= MAX_FILES && scan->bytes > scan->limit;
+    if (!is_log_name(name, &file) || (!enough && !measure(scan, name, &file)))
         return;
     scan->bytes += counted(scan, &file);
     add_file(scan, &file);
@@ -225,7 +225,7 @@ static void remove_oldest(struct scan *scan, const char *own_name, struct pp_dis
         if (strcmp(name_of(file, name), own_name) == 0 || (process && process->newest_ns == file->made_ns))
             continue;
         uint64_t part = counted(scan, file);
-        if (!file->blocks && !look_at(scan, name, file))
+        if (!file->blocks && !measure(scan, name, file))
             continue;
         long result = pp_syscall4(SYS_unlinkat, scan->directory, (long)name, 0, 0);
         if (result == 0) {
@@ -249,7 +249,7 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
         return removed;
     scan.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
     scan.limit = limit;
-    scan.bytes = scan.count = scan.looked = 0;
+    scan.bytes = scan.count = scan.measured = 0;
     scan_directory(&scan, note_file);
     if (scan.bytes > limit)
         remove_oldest(&scan, own_name, &removed);
