@@ -7,10 +7,10 @@
 #include <string.h>
 #include <zlib.h>
 
-#define END_SIZE        22 /* of the record at the archive's end, without its comment */
-#define ENTRY_SIZE      46 /* of the directory, without the name and what follows it */
-#define HEADER_SIZE     30 /* of a file, likewise */
-#define LONGEST_COMMENT 0xffff
+#define END_SIZE        22     /* of the record at the archive's end, without its comment */
+#define ENTRY_SIZE      46     /* of the directory, without the name and what follows it */
+#define HEADER_SIZE     30     /* of a file, likewise */
+#define LONGEST_COMMENT 0xffff /* bytes, as its length has two */
 #define STORED          0
 #define DEFLATED        8
 

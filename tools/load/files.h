@@ -20,7 +20,7 @@ struct pt_file {
     uint64_t segment;         /* number of that segment in the instance */
     uint64_t pid, ppid, group, start_unix_ns, size;
     uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet; UINT64_MAX: the log does not say */
-    uint64_t last_unix_ns;  /* the same: when it was last written to */
+    uint64_t last_unix_ns;  /* while runs are joined: when its process last wrote to it; 0: that cannot be read */
     bool named;             /* it is a path of the request, and was not found in a directory */
     bool foreign;           /* another user may have planted it (is_foreign) */
     bool fallback;          /* it was found in a fallback directory */

@@ -12,8 +12,8 @@
 #include "files.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
-#define ARCHIVE_BYTES   (1u << 30)
-#define DECORATOR_LINES 64u /* a function's first line is that of its first decorator */
+#define ARCHIVE_BYTES   (1u << 30)  /* larger ones are not read: it would take seconds */
+#define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */
 #define NS_PER_SECOND   1000000000u
 
 static bool is_newer(const char *path, uint64_t unix_ns)
