@@ -9,7 +9,7 @@ void pp_intern_init(struct pp_intern *table, struct pp_arena *arena)
     table->count = table->entry_capacity = table->bucket_capacity = 0;
 }
 
-/* Puts an id into the first empty bucket for its hash. */
+/* Puts the id and its hash into the first empty bucket for that hash. */
 static void put(struct pp_intern_bucket *buckets, uint32_t capacity, struct pp_intern_bucket bucket)
 {
     uint32_t at = bucket.hash & (capacity - 1);

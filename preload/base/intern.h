@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The hash is here, so that a search reads no entry but that of the key: each is a cache miss. */
+/* The hash is here, so that a search reads the entry of the key alone: each entry is a cache miss. */
 struct pp_intern_bucket {
-    uint32_t hash, id; /* 0: empty */
+    uint32_t hash, id; /* id 0: the bucket is empty */
 };
 
 struct pp_intern_entry {

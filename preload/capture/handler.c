@@ -78,8 +78,8 @@ PP_RARE static void follow_signal(ucontext_t *context)
     memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-/* Whether a SIGURG may be that of the thread's event, which comes without a sender when the kernel can queue no more
- * signals of the user. async-signal-safe. */
+/* Returns whether a SIGURG may be the signal of the thread's event, which comes without a sender when the kernel can
+ * queue no more signals of the user. async-signal-safe. */
 static bool may_be_event(const siginfo_t *info)
 {
     const struct pp_slot *slot = info->si_code == SI_USER && !info->si_pid ? pp_slot_of(pp_sys_gettid()) : NULL;

@@ -14,7 +14,8 @@ static bool holds(const struct pp_stacks *stacks, unsigned i, uintptr_t address)
     return address < frames[i].cfa && address >= (i ? frames[i - 1].cfa : stacks->sp);
 }
 
-/* An eval frame that is being entered is in addition to those that have a Python frame. async-signal-safe. */
+/* Returns how the frames of 3.8–3.10 go to native frames. An eval frame that is being entered is in addition to those
+ * that have a Python frame. async-signal-safe. */
 static uint16_t counted(const struct pp_python_stack *python)
 {
     return python->subinterpreter && !python->entering ? PP_RUN_COUNTED_INNER : PP_RUN_COUNTED;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Direct loads are only made from memory that cannot be freed meanwhile: our own C stack; the data stack of an attached
- * thread, of which a chunk is taken before it is freed (another thread may attach a detached thread state and pop its
- * chunks); frame objects (up to 3.10), to which
- * the thread holds references while it executes them. Frames in generators lie on the heap: the first of a walk is
- * copied, since a torn link may lead anywhere, unless the running task holds it. If it is the frame of a generator that
- * is executing, its own link is good, and so are those of all frames further out: see proves_links. */
+ * thread, which takes a chunk from its state before it frees the chunk (another thread may attach a detached thread
+ * state and pop its chunks); frame objects (up to 3.10), to which the thread holds references while it executes them.
+ * Frames in generators lie on the heap: the first of a walk is copied, since a torn link may lead anywhere, unless the
+ * running task holds it. If it is the frame of a generator that is executing, its own link is good, and so are those of
+ * all frames further out: see proves_links. */
 #include "python_frames.h"
 #include "safe_read.h"
 
@@ -239,7 +239,7 @@ PP_RARE static bool take_compiled(struct pp_frame_reader *reader, uintptr_t addr
         return false;
     frame->code = pp_word(from, layout->frame.code) & ~(uintptr_t)layout->code_tag;
     frame->previous = pp_word(from, layout->frame.previous);
-    frame->instr = frame->code; /* see pp_code_resolve */
+    frame->instr = frame->code; /* which tells unit_of in code_cache.c that the line is unknown */
     frame->is_shim = frame->is_entry = frame->in_generator = false;
     frame->is_compiled = true;
     return pp_plausible(frame->code);

@@ -83,15 +83,17 @@ struct pp_record_run {
  * run's or, for the first run, from the interrupted frame, including that (NEXT) or not (CALLER). */
 #define PP_RUN_NEXT   (UINT16_MAX - 2)
 #define PP_RUN_CALLER (UINT16_MAX - 3)
-/* As COUNTED, of a subinterpreter: the outermost eval frames may be those of the interpreter that called it. */
+/* Native code runs the outermost run from the start of the thread. */
+#define PP_RUN_COMPILED (UINT16_MAX - 4)
+/* The run is COUNTED, and of a subinterpreter: the outermost eval frames may be those of the interpreter that called
+ * the subinterpreter. */
 #define PP_RUN_COUNTED_INNER (UINT16_MAX - 5)
-#define PP_RUN_COMPILED      (UINT16_MAX - 4) /* the outermost run: native code runs it from the start of the thread */
 
 struct pp_record_frame {
     uint32_t entry;
-    int32_t unit; /* code unit being executed; -1 before the first */
+    int32_t unit; /* code unit being executed; -1 before the first; PP_UNIT_UNKNOWN */
 };
-#define PP_UNIT_UNKNOWN INT32_MAX
+#define PP_UNIT_UNKNOWN INT32_MAX /* of a compiled function: no line table goes so far */
 /* Flags in a native address. BROKEN: the walk ended there early; the next address was found by other means, and the
  * frames between are unknown. */
 #define PP_NATIVE_BROKEN  ((uint64_t)1 << 63)

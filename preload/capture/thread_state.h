@@ -9,8 +9,8 @@ struct pp_thread_state {
     const struct pp_python *python; /* NULL: no Python on this thread */
     uintptr_t address;
     const void *memory;         /* to read its fields from: a copy if it may be freed meanwhile */
-    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile. */
-    bool uncertain;             /* It seems to be, but may be something else: what is read by it is to be copied. */
+    bool attached;              /* attached to this thread: neither it nor what it owns can be freed meanwhile */
+    bool uncertain;             /* seems to be attached, but the address may be of something else: all is copied */
     uint32_t state;             /* PP_STATE_GIL_KNOWN, PP_STATE_HOLDS_GIL, PP_STATE_GC */
     uintptr_t collecting_frame; /* 3.15: PP_STATE_GC is to be set if this frame is on the stack; else 0 */
 };
@@ -19,9 +19,9 @@ struct pp_thread_state {
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
-/* Whether glibc is not changing the thread's DTV now, so that what is found by that is certain: the signal has hit the
- * interpreter's code, which glibc does not call meanwhile. Never of a thread whose end we may not see: its blocks are
- * freed then. async-signal-safe. */
+/* Returns whether what the thread's DTV leads to is certain, because glibc is not changing the DTV now: the signal has
+ * hit the interpreter's code, which glibc does not call meanwhile. It is never certain of a thread whose end we may not
+ * see: its blocks are freed then. async-signal-safe. */
 static inline bool pp_outside_loader(const struct pp_slot *slot)
 {
     return !slot->thread.scanned && pp_python_of_code(slot->scratch->pc);

@@ -31,8 +31,8 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
     return pp_safe_read(pp_sys_getpid(), &data, address, sizeof data) ? data.value : 0;
 }
 
-/* Copies a dynamic word; false if the thread has no block for it. *block: where that is, 0: nowhere. async-signal-safe.
- */
+/* Copies a dynamic word; false if the thread has no block for it. *block: where the block is, 0: nowhere.
+ * async-signal-safe. */
 static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_t *block, uintptr_t *value)
 {
     struct dtv_entry copied[2];
@@ -95,8 +95,8 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
     }
 }
 
-/* glibc notes of each block whether it is to be freed: since 2.25 by its address, before by a flag. So what it notes of
- * the first module's, which is never freed, tells the same of others. */
+/* glibc notes of each block whether the block is to be freed: since 2.25 by its address, before by a flag. A block of
+ * which glibc notes what it notes of the first module's is never freed either. */
 void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer)
 {
     const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);

@@ -22,17 +22,18 @@ struct pp_tls_block {
 /* Copies a PP_TLS_FIXED or PP_TLS_DYNAMIC word of any thread; false if it has none. async-signal-safe. */
 bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintptr_t *value);
 
-/* Returns the word of the calling thread, whose thread pointer is given; 0 if it has no block for it yet. A dynamic
- * word may be any number, if glibc is enlarging the DTV. async-signal-safe. */
+/* Returns the word of the calling thread, whose thread pointer is given; 0 if the thread has no block for it yet. A
+ * dynamic word may be any number while glibc enlarges the DTV. async-signal-safe. */
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
 
-/* Does so for a module that is never unloaded. *certain: the word is not any number. That is known once the thread was
- * met `outside` of the loader: the block is then kept in *known. async-signal-safe. */
+/* Reads a word as pp_tls_read, of a module that is never unloaded. *certain: it is the thread's word, and no number
+ * that a freed DTV led to. That is known once a signal has met the thread `outside` of the loader: *known, which
+ * belongs to the thread, keeps the block from then on. async-signal-safe. */
 uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_pointer, bool outside,
                                struct pp_tls_block *known, bool *certain);
 
 /* Turns a dynamic word into a fixed one if every thread has it at the same distance from its thread pointer, as of
- * libraries that are loaded at the start. In normal context. */
+ * libraries that are loaded at the start. The thread pointer is the calling thread's. Normal context. */
 void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer);
 
 #endif

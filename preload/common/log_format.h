@@ -125,8 +125,8 @@ enum pp_process_key {
     PP_PROCESS_RUN_BILLED_NS,   /* varint: CPU time that the kernel billed to the run's command and the
                                    descendants that were waited for; `pyprof run` appends it to a complete log of the
                                    run */
-    PP_PROCESS_GROUP, /* varint: process group when the segment began: a job of a shell; 0: of a leader outside
-                         of the pid namespace */
+    PP_PROCESS_GROUP, /* varint: process group when the segment began, which is a job of a shell; 0: its leader
+                         is outside of the pid namespace */
 };
 
 enum pp_account_key {

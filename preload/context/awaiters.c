@@ -108,8 +108,8 @@ static bool is_named(const struct search *search, uintptr_t function, const char
            pp_str_is(reader, text, name);
 }
 
-/* anyio: the task that has entered a scope. Which of its classes have slots depends on its version. async-signal-safe.
- */
+/* Returns the task that has entered a scope of anyio. Which of anyio's classes have slots depends on its version.
+ * async-signal-safe. */
 static uintptr_t host_of_scope(const struct search *search, uintptr_t scope)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
@@ -121,7 +121,7 @@ static uintptr_t host_of_scope(const struct search *search, uintptr_t scope)
     return is_task(search, task) ? task : 0;
 }
 
-/* The same of a group, which has a scope. async-signal-safe. */
+/* Returns the task that has entered a group of anyio, by the group's scope. async-signal-safe. */
 static uintptr_t host_of_group(const struct search *search, uintptr_t group)
 {
     const struct pp_object_reader *reader = &search->reader->objects;
@@ -134,8 +134,8 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return host_of_scope(search, scope);
 }
 
-/* anyio: the task whose thread waits for this one. The thread is for it as long as it is in the scope.
- * async-signal-safe. */
+/* Returns the task whose thread waits for this one, by anyio: it awaits the thread as long as it is in the scope that
+ * this task keeps. async-signal-safe. */
 static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
 {
     const struct pp_object_reader *reader = &search->reader->objects;

@@ -20,7 +20,7 @@ bool pp_context_var_find(const struct pp_object_reader *reader, uintptr_t object
 bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thread_state, bool *checked,
                           uintptr_t *vars);
 
-/* The same of a context that a task owns, by its address. async-signal-safe. */
+/* Finds the variables of a Context object, as of a task; false if it is none, or has none. async-signal-safe. */
 bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars);
 
 /* Reads a variable's value; *value is 0 if it was never set there. async-signal-safe. */

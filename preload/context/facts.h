@@ -33,8 +33,8 @@ struct pp_trio_facts {
 struct pp_awaiters_facts {
     uintptr_t future_type, function_type, builtin_type, method_type;
     uintptr_t partial_type;                           /* 0: these were not found */
-    bool anyio;                                       /* it is imported; */
-    struct pp_slot_attribute cancel_scope, host_task; /* of its classes, where these are slots */
+    bool anyio;                                       /* anyio is imported */
+    struct pp_slot_attribute cancel_scope, host_task; /* of anyio's classes, where these are slots */
 };
 
 /* greenlet.h */

@@ -18,7 +18,7 @@ bool pp_labels_read(const struct pp_context_reader *reader, uintptr_t vars, stru
     if (!pp_context_var_read(&reader->objects, vars, &reader->facts->labels.variable, &labels))
         return false;
     if (labels && pp_bytes_open(&reader->objects, labels, PP_CONTEXT_TEXT_MAX, &context->text) &&
-        context->text.record.bytes) /* after the last scope there are none, but a value */
+        context->text.record.bytes) /* after the last scope the value is empty */
         context->identity = labels;
     return true;
 }

@@ -38,7 +38,7 @@ bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, co
 
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name)
 {
-    /* Up to 3.10 a class made by PyType_FromSpec keeps the address of a name that its maker may have freed. */
+    /* up to 3.10 a class that PyType_FromSpec made keeps the address of a name that its maker may have freed */
     struct pp_object_reader careful = *reader;
     uintptr_t address, flags, fields = type + pp_object_header(reader);
     if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) ||

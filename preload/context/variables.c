@@ -118,7 +118,7 @@ void pp_variables_endpoint(const struct pp_context_reader *reader, struct pp_con
         return;
     if (open_vars(reader, &vars))
         pp_served_read(reader, vars, context);
-    /* What a request has others do, as threads of an executor: these have no copy of its context. */
+    /* threads of an executor have no copy of the context of the request that they work for: the awaiting task has it */
     for (uint32_t i = 0; i < scratch->awaiter_count && !context->identity; i++)
         if (pp_task_context_read(reader, scratch->awaiters[i], &of_task) &&
             pp_context_vars_of(&reader->objects, of_task, &vars))

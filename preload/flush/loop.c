@@ -74,9 +74,10 @@ static bool has_directory(void)
     return directory >= 0;
 }
 
-/* In its first second a process that may be about to give up root does not make the directory, which would be root's: a
- * server that begins. Its descendants, workers that may be killed at any time, do not wait: it writes there itself. Nor
- * does a process write where what is open for that is the program's to meet. */
+/* In its first second a process that may be about to give up root, as a server that begins, does not make the
+ * directory, which would be root's. Processes that it has started do not wait, as they may be killed at any time: the
+ * server itself writes there, too. Nor does a process write while the program can meet the descriptor that is open for
+ * that. */
 static bool may_save(uint64_t now)
 {
     bool early = now < pp_process.start.monotonic_ns + INTERVAL_NS;

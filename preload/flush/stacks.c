@@ -324,7 +324,8 @@ static unsigned first_own_frame(const struct view *view)
     return i ? i - 1 : count;
 }
 
-/* The frames of compiled functions, which begin within the native frame `at`; which of them run which is not known. */
+/* Adds the frames of compiled functions, which begin within the native frame `at`: which native frame runs which of
+ * them is not known. */
 static void step_compiled(struct merge *merge, unsigned at, unsigned native)
 {
     if (merge->run && merge->view.runs[merge->run - 1].native == PP_RUN_COMPILED &&

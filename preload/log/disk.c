@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
+#define NS            1000000000u
 #define CHECKS        64 /* while as many bytes as the limit are written */
 #define SLACK         8
 #define BLOCK         4096u /* a file takes whole blocks */
@@ -22,11 +23,11 @@
 #define MAX_PROCESSES 512
 #define MAX_ENTRIES   (1u << 18) /* a directory with more is not ours alone, and must not keep us busy */
 
-/* A file by its name, PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
+/* Names are PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
 struct file {
-    uint64_t made_ns;
+    uint64_t made_ns, written_ns; /* not before it was made; equal to that of one that was not measured */
     uint32_t pid, random;
-    uint32_t blocks; /* 0: it was not looked at */
+    uint32_t blocks; /* 0: it was not measured */
 };
 
 struct process {
@@ -38,10 +39,10 @@ struct scan {
     int directory;
     uid_t user;
     uint64_t limit;
-    uint64_t bytes;  /* of all profiles of the user */
-    unsigned looked; /* at so many of them */
+    uint64_t bytes;    /* of all profiles of the user */
+    unsigned measured; /* so many of them */
     unsigned count;
-    struct file oldest[MAX_OLDEST]; /* a heap, the newest of them first */
+    struct file oldest[MAX_OLDEST]; /* by when they were written last: a heap, the newest of them first */
     unsigned processes;             /* live ones that have made some of these */
     struct process alive[MAX_PROCESSES];
 };
@@ -88,6 +89,7 @@ static bool is_log_name(const char *at, struct file *file)
         !take_number(&at, &file->made_ns) || *at++ != '-')
         return false;
     file->pid = (uint32_t)pid;
+    file->written_ns = file->made_ns;
     return take_random(at, &file->random);
 }
 
@@ -96,20 +98,22 @@ static const char *name_of(const struct file *file, char *name)
     return pp_format(name, NAME_SIZE, "%u-%lu-%08x" PP_LOG_SUFFIX, file->pid, file->made_ns, file->random);
 }
 
-/* Finds how many blocks a file of the user takes; false if it is none. */
-static bool look_at(struct scan *scan, const char *name, struct file *file)
+/* Finds how many blocks a file takes and when it was written last; false if it is no regular file of the user's. */
+static bool measure(struct scan *scan, const char *name, struct file *file)
 {
     struct stat status;
-    scan->looked++;
+    scan->measured++;
     if (pp_syscall4(SYS_newfstatat, scan->directory, (long)name, (long)&status, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISREG(status.st_mode) || status.st_uid != scan->user)
         return false;
     uint64_t blocks = ((uint64_t)status.st_size + BLOCK - 1) / BLOCK;
     file->blocks = !blocks ? 1 : blocks > UINT32_MAX ? UINT32_MAX : (uint32_t)blocks;
+    uint64_t written_ns = (uint64_t)status.st_mtim.tv_sec * NS + (uint64_t)status.st_mtim.tv_nsec;
+    file->written_ns = written_ns > file->made_ns ? written_ns : file->made_ns;
     return true;
 }
 
-/* What a file counts. */
+/* Returns how many bytes of the limit a file counts for. */
 static uint64_t counted(const struct scan *scan, const struct file *file)
 {
     uint64_t bytes = file->blocks * (uint64_t)BLOCK, least = scan->limit / MAX_FILES;
@@ -121,8 +125,8 @@ static void sink(struct file *heap, unsigned count)
 {
     unsigned at = 0, child;
     while ((child = 2 * at + 1) < count) {
-        child += child + 1 < count && heap[child + 1].made_ns > heap[child].made_ns;
-        if (heap[at].made_ns >= heap[child].made_ns)
+        child += child + 1 < count && heap[child + 1].written_ns > heap[child].written_ns;
+        if (heap[at].written_ns >= heap[child].written_ns)
             return;
         struct file moved = heap[at];
         heap[at] = heap[child];
@@ -134,25 +138,25 @@ static void add_file(struct scan *scan, const struct file *file)
 {
     struct file *heap = scan->oldest;
     if (scan->count == MAX_OLDEST) {
-        if (file->made_ns >= heap->made_ns)
+        if (file->written_ns >= heap->written_ns)
             return;
         *heap = *file;
         sink(heap, MAX_OLDEST);
         return;
     }
     unsigned at = scan->count++;
-    for (; at > 0 && heap[(at - 1) / 2].made_ns < file->made_ns; at = (at - 1) / 2)
+    for (; at > 0 && heap[(at - 1) / 2].written_ns < file->written_ns; at = (at - 1) / 2)
         heap[at] = heap[(at - 1) / 2];
     heap[at] = *file;
 }
 
-/* Where there are too many files already, how large the others are does not matter. */
+/* Adds a file to the sum. Once there are too many files, how large the others are does not matter. */
 static void note_file(const char *name, void *argument)
 {
     struct scan *scan = argument;
     struct file file = {.blocks = 0};
-    bool enough = scan->looked >= MAX_FILES && scan->bytes > scan->limit;
-    if (!is_log_name(name, &file) || (!enough && !look_at(scan, name, &file)))
+    bool enough = scan->measured >= MAX_FILES && scan->bytes > scan->limit;
+    if (!is_log_name(name, &file) || (!enough && !measure(scan, name, &file)))
         return;
     scan->bytes += counted(scan, &file);
     add_file(scan, &file);
@@ -217,6 +221,7 @@ static void remove_oldest(struct scan *scan, const char *own_name, struct pp_dis
 {
     char name[NAME_SIZE];
     uint64_t target = scan->limit - scan->limit / SLACK;
+    uint64_t newest_ns = scan->oldest[0].written_ns;
     find_processes(scan);
     sort(scan);
     for (unsigned i = 0; i < scan->count && scan->bytes > target; i++) {
@@ -225,7 +230,7 @@ static void remove_oldest(struct scan *scan, const char *own_name, struct pp_dis
         if (strcmp(name_of(file, name), own_name) == 0 || (process && process->newest_ns == file->made_ns))
             continue;
         uint64_t part = counted(scan, file);
-        if (!file->blocks && !look_at(scan, name, file))
+        if (!file->blocks && (!measure(scan, name, file) || file->written_ns > newest_ns))
             continue;
         long result = pp_syscall4(SYS_unlinkat, scan->directory, (long)name, 0, 0);
         if (result == 0) {
@@ -249,7 +254,7 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
         return removed;
     scan.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
     scan.limit = limit;
-    scan.bytes = scan.count = scan.looked = 0;
+    scan.bytes = scan.count = scan.measured = 0;
     scan_directory(&scan, note_file);
     if (scan.bytes > limit)
         remove_oldest(&scan, own_name, &removed);

@@ -20,7 +20,7 @@ bool pp_disk_has_room(int fd);
  * that do not know of each other check once for each part of the limit that they write together. */
 bool pp_disk_is_due(uint64_t bytes, uint64_t limit);
 
-/* Removes this user's oldest profiles, by the times in their names, when those in the directory take more than the
+/* Removes the profiles of this user that were written least recently, when those in the directory take more than the
  * limit or are more than 32,768, until they take an eighth less, 8,192 of them at most; never the file of this name,
  * and never the newest file of a live pid. Only regular files with names like ours count. */
 struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit);

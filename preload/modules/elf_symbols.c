@@ -38,7 +38,7 @@ _Static_assert(PP_ELF_TABLE_MAX / sizeof(Elf64_Sym) < MAX_ITEMS, "numbers of sym
 /* Returns the bucket of a value. */
 static inline uint32_t bucket_of(const struct pp_elf_index *index, uint64_t value)
 {
-    uint64_t bucket = value < index->origin ? 0 : (value - index->origin) >> index->shift;
+    uint64_t bucket = value >> index->shift;
     return bucket < index->bucket_count ? (uint32_t)bucket : index->bucket_count - 1;
 }
 
@@ -83,11 +83,11 @@ static bool is_code(const struct pp_elf_sections *sections, const Elf64_Sym *sym
            (symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_EXECINSTR);
 }
 
-/* Spreads the buckets over the largest section of code. False: there is no code. JITs leave sections that are empty at
- * address 0. */
+/* Spreads the buckets over all sections of code. False: there is none. JITs leave sections that are empty at address 0.
+ */
 static bool place_buckets(const struct pp_elf_sections *sections, struct pp_elf_index *index)
 {
-    const Elf64_Shdr *largest = NULL;
+    uint64_t end = 0;
     index->base = UINT64_MAX;
     for (size_t i = 0; i < sections->count; i++) {
         const Elf64_Shdr *section = &sections->headers[i];
@@ -95,23 +95,23 @@ static bool place_buckets(const struct pp_elf_sections *sections, struct pp_elf_
             continue;
         if (section->sh_addr < index->base)
             index->base = section->sh_addr;
-        if (!largest || section->sh_size > largest->sh_size)
-            largest = section;
+        if (section->sh_addr + section->sh_size > end)
+            end = section->sh_addr + section->sh_size;
     }
-    if (!largest)
+    if (end <= index->base)
         return false;
-    index->origin = largest->sh_addr - index->base;
     index->bucket_count = (uint32_t)(index->symbol_count / BUCKET_ITEMS) + 1;
-    while (index->shift < VALUE_SHIFT && (largest->sh_size - 1) >> index->shift >= index->bucket_count)
+    while (index->shift < VALUE_SHIFT && (end - index->base - 1) >> index->shift >= index->bucket_count)
         index->shift++;
     return true;
 }
 
 /* Adds the code among these symbols of the table, of which the first has this number. In an object that was not linked,
- * as JITs register them, values are relative to the section. */
-static void add_symbols(const struct pp_elf_sections *sections, const Elf64_Sym *symbols, size_t count, uint64_t number,
+ * as JITs register them, values are relative to the section. Returns whether there is any. */
+static bool add_symbols(const struct pp_elf_sections *sections, const Elf64_Sym *symbols, size_t count, uint64_t number,
                         struct pp_elf_index *out)
 {
+    bool any = false;
     for (size_t i = 0; i < count; i++) {
         const Elf64_Sym *symbol = &symbols[i];
         if (!is_code(sections, symbol))
@@ -121,9 +121,10 @@ static void add_symbols(const struct pp_elf_sections *sections, const Elf64_Sym 
             value += sections->headers[symbol->st_shndx].sh_addr;
         if (value <= UINT32_MAX) {
             add_item(out, number + i, value, bound_of_size(symbol->st_size));
-            out->has_code = true;
+            any = true;
         }
     }
+    return any;
 }
 
 /* Adds the start of each section with code, without a name: no function goes on from one section to the next. */
@@ -154,14 +155,14 @@ static bool read_index(const struct pp_elf_source *source, const struct pp_elf_s
     index.buckets = (uint32_t *)(void *)((char *)index.items + items);
     memset(index.buckets, 0, index.bucket_count * sizeof *index.buckets);
     Elf64_Sym symbols[AT_ONCE];
-    bool done = true;
+    bool done = true, any = false;
     for (uint64_t at = 0; done && at < count; at += AT_ONCE) {
         size_t some = count - at < AT_ONCE ? count - at : AT_ONCE;
         done = pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols);
         if (done)
-            add_symbols(sections, symbols, some, at, &index);
+            any |= add_symbols(sections, symbols, some, at, &index);
     }
-    if (!done || !index.has_code) {
+    if (!done || !any) {
         pp_unmap(index.items, index.mapped);
         return false;
     }

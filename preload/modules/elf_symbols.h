@@ -17,9 +17,7 @@ struct pp_elf_index {
     uint32_t bucket_count;
     size_t symbol_count, count, mapped;
     uint64_t base;                           /* of the values */
-    uint64_t origin;                         /* the value of the first bucket, but for what is below it */
     unsigned shift;                          /* from a value to its bucket */
-    bool has_code;                           /* some symbol is of code */
     uint64_t symbols, strings, strings_size; /* where the tables are */
 };
 

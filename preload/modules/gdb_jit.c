@@ -61,7 +61,9 @@ static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, 
     if (pp_elf_index_read(&elf, &index)) {
         struct pp_elf_symbol symbol;
         uint64_t covered = 0;
-        for (uint64_t at = 0; pp_elf_index_next(&index, &elf, at, &symbol); at = symbol.value + 1) {
+        /* a section may end beyond the highest address */
+        for (uint64_t at = 0; pp_elf_index_next(&index, &elf, at, &symbol) && symbol.value + 1 > at;
+             at = symbol.value + 1) {
             if (!symbol.name[0] || (!symbol.size && symbol.value < covered)) /* a label inside a function */
                 continue;
             covered = symbol.value + symbol.size > covered ? symbol.value + symbol.size : covered;

@@ -123,7 +123,7 @@ static void many_files_go_in_order_too(void **state)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
 }
 
-/* However small they are, no more files are kept than can be looked at in a moment. */
+/* However small they are, no more files are kept than a process can measure in a moment. */
 static void there_are_no_more_than_32768_files(void **state)
 {
     (void)state;

@@ -56,7 +56,7 @@ static const char *take_scope(struct pt_buffer *text, const char *at, bool wrapp
     return name + length + 1;
 }
 
-/* Python functions, unlike C functions, have a number before their name. */
+/* Appends the name that Cython has mangled. Python functions, unlike C functions, have a number before their name. */
 static bool demangle_cython(struct pt_buffer *text, const char *symbol)
 {
     static const char *const kinds[] = {"__pyx_f_", "__pyx_pf_", "__pyx_pw_"};

@@ -7,7 +7,7 @@
 
 /* Appends the name that a linker symbol encodes: C++ (_Z…), Rust (_R…, and _ZN…17h<hash>E, without the hash),
  * Cython (__pyx_f_, __pyx_pf_ and __pyx_pw_: "package.Class.method").
- * False, and nothing appended, when it is none, or longer than anyone would read. */
+ * False, and nothing appended, when the symbol is none of these, or longer than a person would read. */
 bool pt_demangle(struct pt_buffer *text, const char *symbol);
 
 #endif

@@ -8,7 +8,7 @@
 #include "terminal_text.h"
 
 #define INDENTATION 2
-#define PT_REPLACED 0xfffd /* for what was no UTF-8: harmless, and looks like no character */
+#define REPLACEMENT 0xfffd /* the character that stands for bytes that were no UTF-8; a terminal does not obey it */
 #define VERSION     1      /* pt_json_document */
 
 static void begin_line(const struct pt_json *json)
@@ -27,8 +27,7 @@ static void put_string(FILE *out, const char *text)
             fprintf(out, "\\%c", *text);
         else if (code == PT_NO_CHARACTER)
             putc('?', out);
-        else if (code != PT_REPLACED &&
-                 !pt_is_harmless(code)) /* also what a terminal would obey; all of it is below 0x10000 */
+        else if (code != REPLACEMENT && !pt_is_harmless(code)) /* all of these are below 0x10000 */
             fprintf(out, "\\u%04x", code);
         else
             fwrite(text, 1, length, out);

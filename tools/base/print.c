@@ -15,7 +15,7 @@
 #define NARROWEST 60 /* a terminal that says less is not believed */
 #define READABLE  80 /* columns of a paragraph */
 #define LONG_ROW  200
-#define LONG_LINE 400 /* of source, and command lines */
+#define LONG_LINE 400 /* columns of source and command lines where there is no terminal */
 
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0

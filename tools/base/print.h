@@ -41,8 +41,8 @@ void pt_print_styled(FILE *out, enum pt_style style, const char *format, ...) __
 /* Returns the style of a row with this share of the CPU time, in per cent. */
 enum pt_style pt_style_of_share(double percent);
 
-/* Prints the rest of a line after `used` columns, as pt_shown_text() shows it: what fits on the terminal;
- * elsewhere all but thousands of characters, as command lines may have. */
+/* Prints the rest of a line after `used` columns, as pt_shown_text() shows it: what fits on the terminal; elsewhere
+ * what fits 400 columns, as command lines may have thousands of characters. */
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style);
 
 /* Prints a text of several lines, after `used` columns; `indentation` before all but the first line. */

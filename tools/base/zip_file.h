@@ -5,9 +5,9 @@
 
 #include <stddef.h>
 
-/* Returns the bytes of `name` in the archive, `most` of them at most; NULL if it is not there, longer, or packed in a
- * way that Python does not read either. Whatever the archive says, it is only read within its size. The caller frees.
- */
-char *pt_zip_read(const void *archive, size_t archive_size, const char *name, size_t most, size_t *size);
+/* Returns the bytes of the file `name` in the archive, which end with no NUL, and *size, their number; NULL if the file
+ * is not there, has more than `most` bytes, or is packed in a way that Python does not read either. Of the archive, an
+ * open file, only its directory and this file are read. The caller frees the bytes. */
+char *pt_zip_read(int archive, const char *name, size_t most, size_t *size);
 
 #endif

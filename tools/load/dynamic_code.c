@@ -54,7 +54,7 @@ static struct scripts find_scripts(struct pt_profile *profile)
     return scripts;
 }
 
-/* Returns the number of the function as the only script has it that defines it; its own if there is none. */
+/* Returns the number of the function with the file of the script that defines it; its own if none or several do. */
 static uint32_t function_in(struct pt_profile *profile, const struct scripts *scripts, uint32_t number)
 {
     struct pt_function function = profile->functions.items[number];
@@ -74,7 +74,7 @@ static uint32_t function_in(struct pt_profile *profile, const struct scripts *sc
     return pt_add_function(profile, &function);
 }
 
-/* Returns the frame's number as of the function of the script; its own for other frames. */
+/* Returns the number of the frame with the script's function in its place; its own for other frames. */
 static uint32_t frame_in(struct pt_profile *profile, const struct scripts *scripts, uint32_t number)
 {
     struct pt_frame frame = profile->frames.items[number];

@@ -61,15 +61,17 @@ static bool is_foreign(const char *path, uint32_t *owner)
     return directory.st_mode & S_IWOTH && *owner && *owner != geteuid() && *owner != directory.st_uid;
 }
 
-/* Sets whether the file's process runs, and how long the file was after that. */
+/* Sets whether the file's process runs, and how long the file was after that and when it was written. */
 static void find_end(struct pt_files *files, struct pt_file *file)
 {
     struct stat status;
     if (!files->own_machine)
         files->own_machine = pt_own_machine();
     file->alive = pt_alive(files->own_machine, file->machine, file->pid);
-    if (stat(file->path, &status) == 0)
-        file->size = (uint64_t)status.st_size;
+    if (stat(file->path, &status) != 0)
+        return;
+    file->size = (uint64_t)status.st_size;
+    file->written_unix_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
 }
 
 bool pt_files_add(struct pt_files *files, const char *path, bool named)

@@ -19,8 +19,11 @@ struct pt_file {
     enum pt_alive alive;      /* its process, before `size` was read: what it wrote at its end is in these bytes */
     uint64_t segment;         /* number of that segment in the instance */
     uint64_t pid, ppid, group, start_unix_ns, size;
-    uint64_t ended_unix_ns; /* while runs are joined; 0: not read yet; UINT64_MAX: the log does not say */
-    uint64_t last_unix_ns;  /* the same: when it was last written to */
+    uint64_t written_unix_ns; /* by the file system */
+    /* While runs are joined, of a file of `read_size` bytes; 0: it was not read. */
+    uint64_t ended_unix_ns; /* UINT64_MAX: the log does not say */
+    uint64_t last_unix_ns;  /* when its process last wrote to it; 0: that cannot be read */
+    uint64_t read_size;
     bool named;             /* it is a path of the request, and was not found in a directory */
     bool foreign;           /* another user may have planted it (is_foreign) */
     bool fallback;          /* it was found in a fallback directory */

@@ -66,6 +66,7 @@ static void read_ends(struct pt_file *file)
     bool ended = read && (segment.end_reason == PP_END_EXIT || segment.end_reason == PP_END_EXEC);
     file->ended_unix_ns = ended && segment.end_unix_ns ? segment.end_unix_ns : UINT64_MAX;
     file->last_unix_ns = read ? segment.accounting.end_unix_ns : 0;
+    file->read_size = file->size;
     pt_segment_free(&segment);
     free(data);
 }
@@ -73,18 +74,33 @@ static void read_ends(struct pt_file *file)
 /* Returns when the process ended, by its last file; UINT64_MAX if the log does not say: it runs, or was killed. */
 static uint64_t end_of(struct pt_file *file)
 {
-    if (!file->ended_unix_ns)
+    if (!file->ended_unix_ns || file->read_size != file->size)
         read_ends(file);
     return file->ended_unix_ns;
 }
 
-/* Returns until when the process that began the run was there, as far as is known. */
-static uint64_t seen_until(const struct group *group)
+/* Returns the last file of the process that began the run. */
+static struct pt_file *last_of_first(const struct group *group)
 {
     struct pt_file *last = group->files[0];
     for (uint32_t i = 1; i < group->count; i++)
         if (group->files[i]->pid == last->pid)
             last = group->files[i];
+    return last;
+}
+
+/* Whether the process that began the run may have been there then, by what the file system says: mostly no log has to
+ * be read to know that it was not. */
+static bool may_be_there(const struct group *group, uint64_t unix_ns)
+{
+    const struct pt_file *last = last_of_first(group);
+    return last->alive == PT_ALIVE_YES || last->written_unix_ns > unix_ns;
+}
+
+/* Returns until when the process that began the run was there, as far as is known. */
+static uint64_t seen_until(const struct group *group)
+{
+    struct pt_file *last = last_of_first(group);
     uint64_t end = end_of(last);
     return end == UINT64_MAX && last->alive != PT_ALIVE_YES ? last->last_unix_ns : end;
 }
@@ -99,10 +115,12 @@ static void find_siblings(struct group *groups, uint32_t count)
     qsort(ordered, own, sizeof *ordered, in_order_of_parents);
     for (uint32_t i = 0; i < own; i++) {
         struct group *group = ordered[i];
-        bool same = longest && may_be_siblings(longest->files[0], group->files[0]);
-        if (same && seen_until(longest) > group->files[0]->start_unix_ns)
+        uint64_t start = group->files[0]->start_unix_ns;
+        bool beside = longest && may_be_siblings(longest->files[0], group->files[0]) && may_be_there(longest, start) &&
+                      seen_until(longest) > start;
+        if (beside)
             group->sibling = longest->files[0];
-        if (!same || seen_until(group) > seen_until(longest))
+        if (!beside || seen_until(group) > seen_until(longest))
             longest = group;
     }
     free(ordered);
@@ -167,8 +185,6 @@ void pt_files_join_runs(struct pt_files *files)
     if (runs > 1)
         qsort(known.files, count, sizeof *known.files, in_order_of_pids);
     pt_run_joins_free(&files->joins);
-    for (uint32_t i = 0; i < count; i++)
-        files->items[i].ended_unix_ns = 0;
     find_siblings(groups, runs);
     /* The run of a parent or sibling began earlier: what it is a part of is known. */
     for (uint32_t i = 1; i < runs; i++) {

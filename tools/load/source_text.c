@@ -3,17 +3,18 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../base/terminal_text.h"
 #include "../base/zip_file.h"
 #include "files.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
-#define ARCHIVE_BYTES   (1u << 30)
-#define DECORATOR_LINES 64u /* a function's first line is that of its first decorator */
+#define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */
 #define NS_PER_SECOND   1000000000u
 
 static bool is_newer(const char *path, uint64_t unix_ns)
@@ -67,10 +68,11 @@ static char *read_from_archive(struct pt_buffer *path, size_t *size)
             break;
         if (!S_ISREG(status.st_mode))
             continue;
-        size_t archive_size;
-        char *archive = pt_read_file(path->data, ARCHIVE_BYTES, &archive_size);
-        char *text = archive ? pt_zip_read(archive, archive_size, slash + 1, SOURCE_BYTES, size) : NULL;
-        free(archive);
+        int archive = open(path->data, O_RDONLY | O_CLOEXEC);
+        if (archive < 0)
+            break;
+        char *text = pt_zip_read(archive, slash + 1, SOURCE_BYTES, size);
+        close(archive);
         return text;
     }
     return NULL;

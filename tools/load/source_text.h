@@ -24,13 +24,14 @@ struct pt_source {
 
 /* The caller ends it with pt_source_free. */
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
-/* Reads a file (a string) if all of its functions that ran are likely to be where the profile has them. */
+/* Reads the file at the path, a string of the profile, if all of its functions that ran are likely to be where the
+ * profile has them. The caller ends it with pt_source_free. */
 struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t path);
-/* Returns whether the text defines a function of that name there; of the code in a function that has no name
- * ("<genexpr>"), whether it may be there. */
+/* Returns whether the text defines a function of that name at that line; of code that has no name ("<genexpr>"),
+ * whether it may begin there. */
 bool pt_source_defines(const struct pt_source *source, const char *qualname, uint32_t first_line);
-/* Returns whether the name is one of a Python file. Functions of others, as of Jinja's templates, are of code that was
- * made of these. */
+/* Returns whether the path is that of a Python file. Functions of another file, as of a template of Jinja's, are of
+ * code that an engine made of it. */
 bool pt_source_is_python(const char *path);
 void pt_source_free(struct pt_source *source);
 

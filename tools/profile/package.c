@@ -46,7 +46,7 @@ uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)
 }
 
 /* Returns whether the path is that of code which a library made, as of a template: it works for its caller. What is in
- * no file because a user gave it to the interpreter, or a library sent it elsewhere, is none. */
+ * no file because a user gave it to the interpreter, or a library sent it to another process, is not. */
 static bool is_generated(const char *path)
 {
     return *path == '<' && strcmp(path, "<string>") != 0 && strcmp(path, "<stdin>") != 0 &&

@@ -13,7 +13,7 @@ struct pt_request_columns {
 /* CPU time per request with its 95 % interval. ns 0: it is not known. */
 struct pt_per_request {
     double ns, low_ns, high_ns;
-    bool by_clock; /* the requests' own, not by samples */
+    bool by_clock; /* these are by the requests' own clock, not by samples */
 };
 
 /* Returns that of an endpoint (a string) by its CPU time and the share that this is of whole_ns; by the requests' own

@@ -320,20 +320,19 @@ static void print_outside(const struct table *table, const struct values *values
         if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
             continue;
         if (!value->value)
-            pt_print_paragraph(
-                0, 2,
-                PT_NO_GROUP
-                ": no request is known, as in imports, the event loop, the server's own code, greenlets that "
-                "a request spawns and tasks that it does not await");
+            pt_print_paragraph(0, 2,
+                               PT_NO_GROUP
+                               ": no request is known, as in imports, the event loop, the server's own code, "
+                               "greenlets that a request spawns and tasks that it does not await");
         else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(
-                0, 2, "%s",
-                !routed ? PT_UNKNOWN_ROUTE ": all requests, as the routes of this framework are not read: app = "
-                                           "libpyprof.wsgi(app) or libpyprof.asgi(app) names them by their paths "
-                                           "(help(libpyprof), in the wheel), a label 'endpoint' as you like"
-                        : PT_UNKNOWN_ROUTE
-                    ": requests before their route is found, as in middleware, or after it is gone, as the "
-                    "bodies that Flask streams; and those that have none");
+                0, 2, PT_UNKNOWN_ROUTE ": %s",
+                routed
+                    ? "requests before their route is found, as in middleware, or after it is gone, as the bodies that "
+                      "Flask streams; and those that have none"
+                    : "all requests, as the routes of this framework are not read: app = libpyprof.wsgi(app) or "
+                      "libpyprof.asgi(app) names them by their paths (help(libpyprof), in the wheel), a "
+                      "label 'endpoint' as you like");
     }
 }
 

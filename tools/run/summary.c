@@ -28,8 +28,8 @@
 #define MORE_SHARE 200
 #define OF_SIGNAL  128 /* a shell's status of a child that a signal ended is so much more */
 #define TIMED_OUT  124 /* timeout's status */
-#define LOOKS      30  /* for helpers of a library that end just after the command */
-#define LOOK_NS    UINT64_C(10000000)
+#define POLLS      30  /* for helpers of a library that end just after the command */
+#define POLL_NS    UINT64_C(10000000)
 #define EARLY      4 /* times what the first write takes: Python may have been started a little later */
 
 /* Files that were written since the run began. */
@@ -89,10 +89,10 @@ static struct pt_profile *load_run(const char *run, time_t since, uint64_t bille
  * they see that it is gone. Returns whether one has ended. */
 static bool wait_for_helpers(const struct pt_profile *profile)
 {
-    const struct timespec look = {.tv_nsec = LOOK_NS};
+    const struct timespec pause = {.tv_nsec = POLL_NS};
     uint32_t running = pt_open_ends_of(profile).running, left = running;
-    for (int i = 0; left && i < LOOKS; i++) {
-        nanosleep(&look, NULL);
+    for (int i = 0; left && i < POLLS; i++) {
+        nanosleep(&pause, NULL);
         left = 0;
         for (uint32_t j = 0; j < profile->processes.count; j++)
             left += pt_end_of(profile, j) == PT_END_RUNNING && pt_runs(profile->processes.items[j].pid);

@@ -2,7 +2,7 @@
 """What a program may tell libpyprof, the profiler that it runs under.
 
 `pyprof run -- python app.py` profiles a program; nothing here is needed for that. Without the profiler's library nothing
-here does anything: labels() does not look at its values, wsgi() and asgi() return the application itself. Importing this
+here does anything: labels() does not read its values, wsgi() and asgi() return the application itself. Importing this
 costs less than a millisecond.
 
 Which task has created a task is nowhere in memory. After task_creators(), called in a task of the loop, each task has the

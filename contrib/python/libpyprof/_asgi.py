@@ -107,7 +107,7 @@ async def counted(
 
 
 def _request_of(scope: Any) -> Optional[Request]:
-    """The request, None if it is none, or one that is counted already: of an application that this one is mounted in."""
+    """The request. None: the scope has none, or an application that this one is mounted in counts it."""
     kind = scope.get("type")
     if kind not in ("http", "websocket"):
         return None

@@ -8,7 +8,7 @@ from _thread import _local, get_ident
 from time import thread_time_ns
 
 from . import labels, request
-from ._steps import pyprof_steps as pyprof_steps  # where the profiler looks for it
+from ._steps import pyprof_steps as pyprof_steps  # where the profiler finds it
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Request:
         self.begun_ns = thread_time_ns()
 
     def go_on(self) -> None:
-        """Another request that has begun in this thread meanwhile does not have all of its time."""
+        """Says that this request runs on. Another one that has begun in this thread meanwhile does not have all of its time."""
         if self.thread == get_ident() and _here.turns != self.turn:
             _here.turns += 1
 
@@ -107,7 +107,7 @@ def name_of(find: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def django_name(frame: Any) -> Optional[str]:
-    """Looks for Django's handler among the callers: it has the request."""
+    """The name of the route, by Django's handler among the callers: it has the request."""
     for _ in range(DJANGO_DEPTH if "django" in sys.modules else 0):
         if frame is None:
             break

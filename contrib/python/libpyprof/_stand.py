@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Something that is called in place of what a program has made, and that the program cannot tell from it."""
+"""Makes objects that are called in place of what a program has made, and that the program cannot tell from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Stand:
-    """Is called in place of another object. All else is that one's: its class, attributes and what it is equal to."""
+    """Is called in place of another object. Its class, its attributes and what it is equal to are the other object's."""
 
     __slots__ = "pyprof_real", "pyprof_own", "__weakref__"  # what it stands for; what its calls need besides
 
@@ -43,7 +43,7 @@ class Stand:
 real_of: Any = Stand.__dict__["pyprof_real"].__get__
 own_of: Any = Stand.__dict__["pyprof_own"].__get__
 
-# Not to be called because a Stand is asked or has ended.
+# These would be called when a Stand is asked for an attribute, or ends.
 LEFT = "__getattr__", "__del__"
 
 

@@ -121,7 +121,7 @@ class _Application(Stand):
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         outer = _served.get()
         if len(arguments) != 2 or named or (outer is not None and not outer.ended):
-            return real_of(self)(*arguments, **named)  # within another one that counts its requests
+            return real_of(self)(*arguments, **named)  # an application that this one is mounted in counts the request
         endpoints = own_of(self)
         environ, start_response = arguments
         served = _request_of(environ)
