@@ -91,7 +91,7 @@ static bool may_be_event(const siginfo_t *info)
  * signals end the process once we return and the signal is unblocked. async-signal-safe. */
 PP_RARE static void act_by_default(int signal, const siginfo_t *info)
 {
-    if (signal == SIGURG && pp_is_enabled() && !may_be_event(info))
+    if (signal == SIGURG && atomic_load(&pp_capture.signal) == SIGURG && pp_is_enabled() && !may_be_event(info))
         pp_wake_flush(PP_WAKE_SIGNAL);
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;

@@ -59,7 +59,6 @@ static void count_switches(struct pp_slot *slot, struct pp_record_sample *sample
 }
 
 #define EVENT_WAIT_NS 2700u /* that the kernel takes longer to switch from a thread with an event, and to it again */
-#define EVENT_SHARE   2u    /* of PYPROF_MAX_OVERHEAD, for that */
 #define PPM           1000000u
 
 static uint64_t event_cost_ns(const struct pp_record_sample *sample)
@@ -71,7 +70,7 @@ static uint64_t event_cost_ns(const struct pp_record_sample *sample)
  * the event would cost too much. async-signal-safe. */
 static void consider_event(struct pp_slot *slot, const struct pp_record_sample *sample)
 {
-    uint64_t limit_ppm = pp_capture.overhead_ppm / EVENT_SHARE;
+    uint64_t limit_ppm = pp_capture.overhead_ppm;
     if (atomic_load_explicit(&pp_capture.events_offered, memory_order_relaxed) &&
         pp_waits_often(sample, pp_capture.tick_ns) && event_cost_ns(sample) * PPM < sample->counted_ns * limit_ppm)
         pp_ask_for_event(slot);

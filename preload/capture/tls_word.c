@@ -71,9 +71,9 @@ uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_
         return *(const uintptr_t *)(known->address + (uintptr_t)word->offset);
     uintptr_t block;
     bool read = copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value);
-    *certain = outside;
-    if (outside && block)
-        *known = (struct pp_tls_block){word->module, block};
+    *certain = outside && block && known->module == word->module && known->candidate == block;
+    if (outside)
+        *known = (struct pp_tls_block){word->module, *certain ? block : 0, block};
     return read ? value : 0;
 }
 

@@ -16,7 +16,8 @@
 /* A thread's block of a module that is never unloaded. Zeroed at first. */
 struct pp_tls_block {
     uint64_t module;
-    uintptr_t address;
+    uintptr_t address;   /* 0: it is not certain yet */
+    uintptr_t candidate; /* as it was found when the thread was met last */
 };
 
 /* Copies a PP_TLS_FIXED or PP_TLS_DYNAMIC word of any thread; false if it has none. async-signal-safe. */
@@ -27,8 +28,9 @@ bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintp
 uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer);
 
 /* Reads a word as pp_tls_read, of a module that is never unloaded. *certain: it is the thread's word, and no number
- * that a freed DTV led to. That is known once a signal has met the thread `outside` of the loader: *known, which
- * belongs to the thread, keeps the block from then on. async-signal-safe. */
+ * that a freed DTV led to. That is known once two samples in a row have met the thread `outside` of the loader, with
+ * the same block: the program's signal handlers and allocators may run the interpreter on top of the loader, but not
+ * for so long. *known, which belongs to the thread, keeps the block from then on. async-signal-safe. */
 uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_pointer, bool outside,
                                struct pp_tls_block *known, bool *certain);
 

@@ -143,7 +143,9 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
     uintptr_t code, scope, type,
         frame = search->reader->facts->awaiters.anyio ? pp_task_frame(search->reader, task) : 0;
     unrecorded.set = NULL;
-    if (!frame || !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
+    /* the locals of a coroutine that has returned are not its own any more, although its task has not ended yet */
+    if (!frame || pp_task_is_over(search->reader, task) ||
+        !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
         return 0;
     struct pp_frame_says says = pp_frame_says_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
     if (says.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, says.local, &scope) ||

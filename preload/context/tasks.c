@@ -100,8 +100,7 @@ uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t co
     return is_python_coroutine(reader, coroutine) ? pp_generator_frame(reader, coroutine) : 0;
 }
 
-/* Whether the task has ended: 3.14 keeps it as what awaits a gather() that it has not awaited. async-signal-safe. */
-static bool is_over(const struct pp_context_reader *reader, uintptr_t task)
+bool pp_task_is_over(const struct pp_context_reader *reader, uintptr_t task)
 {
     const struct pp_object_reader *objects = &reader->objects;
     const struct pp_python_layout *layout = &objects->python->layout;
@@ -145,7 +144,7 @@ bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uin
 {
     struct pp_scratch *scratch = reader->slot->scratch;
     for (unsigned count = 0; count < PP_MAX_AWAITERS; count++) {
-        awaiter = awaiter == task || (awaiter && is_over(reader, awaiter)) ? 0 : awaiter;
+        awaiter = awaiter == task || (awaiter && pp_task_is_over(reader, awaiter)) ? 0 : awaiter;
         for (unsigned i = 0; i < count; i++)
             awaiter = scratch->awaiters[i] == awaiter ? 0 : awaiter; /* a circle: each waits for the other, for ever */
         struct pp_context context = {.identity = awaiter};

@@ -17,6 +17,10 @@ uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t co
 /* Does so for what is a coroutine, or a generator of any kind. async-signal-safe. */
 uintptr_t pp_generator_frame(const struct pp_object_reader *reader, uintptr_t generator);
 
+/* Whether the task's coroutine has returned; 3.14 keeps the task as what awaits a gather() that it has not awaited.
+ * async-signal-safe. */
+bool pp_task_is_over(const struct pp_context_reader *reader, uintptr_t task);
+
 /* Returns the task that the innermost frame runs that runs tasks, among the `frames` innermost ones; 0: none. *first is
  * the index of the frame with which its own stack begins, or PP_NO_FRAME. async-signal-safe; needs slot->scratch with
  * the resolved frames. */

@@ -152,7 +152,8 @@ static void put_all(struct pp_segment *segment)
     pp_put_number_field(&fields, PP_PROCESS_SEGMENT, segment->number);
     pp_put_number_field(&fields, PP_PROCESS_PID, (uint64_t)pp_sys_getpid());
     pp_put_number_field(&fields, PP_PROCESS_PPID, (uint64_t)pp_syscall4(SYS_getppid, 0, 0, 0, 0));
-    pp_put_number_field(&fields, PP_PROCESS_GROUP, (uint64_t)pp_syscall4(SYS_getpgid, 0, 0, 0, 0));
+    long group = pp_syscall4(SYS_getpgid, 0, 0, 0, 0);
+    pp_put_number_field(&fields, PP_PROCESS_GROUP, group > 0 ? (uint64_t)group : 0); /* a filter may forbid it */
     pp_put_number_field(&fields, PP_PROCESS_UID, (uint64_t)pp_syscall4(SYS_getuid, 0, 0, 0, 0));
     if (pp_syscall4(SYS_uname, (long)&host, 0, 0, 0) == 0)
         put_text_field(PP_PROCESS_HOST, host.nodename);

@@ -37,12 +37,23 @@ static int remove_root(void **state)
     return system(command);
 }
 
-static void put_file(const char *name, off_t size)
+/* The file was written last when its name says that it was made, `later` seconds after that. */
+static void put_written(const char *name, off_t size, long later)
 {
+    uint64_t made_ns = 0;
     int fd = open(name, O_CREAT | O_EXCL | O_WRONLY, 0600);
     assert_true(fd >= 0);
     assert_int_equal(ftruncate(fd, size), 0);
+    if (sscanf(name, "%*u-%lu-", &made_ns) == 1) {
+        struct timespec written = {(time_t)(made_ns / 1000000000) + later, (long)(made_ns % 1000000000)};
+        assert_int_equal(futimens(fd, (struct timespec[]){written, written}), 0);
+    }
     close(fd);
+}
+
+static void put_file(const char *name, off_t size)
+{
+    put_written(name, size, 0);
 }
 
 /* The smaller the number, the older the file. */
@@ -67,6 +78,18 @@ static void the_oldest_go_first(void **state)
     assert_int_equal(removed.bytes, 300 * KIB);
     for (unsigned i = 0; i < 10; i++)
         assert_int_equal(access(log_name(i), F_OK), i < 3 ? -1 : 0);
+}
+
+/* A process in another container, of which no pid is known here, has written to one file for long. */
+static void what_was_written_lately_stays(void **state)
+{
+    (void)state;
+    put_written(log_name(0), 100 * KIB, 3600);
+    for (unsigned i = 1; i < 10; i++)
+        put_file(log_name(i), 100 * KIB);
+    assert_int_equal(pp_disk_trim(root, "none", 800 * KIB).files, 3);
+    for (unsigned i = 0; i < 10; i++)
+        assert_int_equal(access(log_name(i), F_OK), i >= 1 && i < 4 ? -1 : 0);
 }
 
 static void small_files_count_as_the_blocks_they_take(void **state)
@@ -258,6 +281,7 @@ int main(void)
 #define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
     const struct CMUnitTest tests[] = {
         TEST(the_oldest_go_first),
+        TEST(what_was_written_lately_stays),
         TEST(small_files_count_as_the_blocks_they_take),
         TEST(nothing_else_is_touched),
         TEST(many_files_go_in_order_too),

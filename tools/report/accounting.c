@@ -86,8 +86,8 @@ static void print_open_ends(const struct pt_profile *profile)
     struct pt_buffer text = {0};
     pt_open_ends_append(&text, &ends);
     if (text.length)
-        printf("  of %u process%s: %s\n", profile->processes.count, pt_plural(profile->processes.count, "es"),
-               text.data);
+        printf("  of %u process%s: %s%s\n", profile->processes.count, pt_plural(profile->processes.count, "es"),
+               text.data, ends.killed ? "; what was not written by then is missing" : "");
     pt_buffer_free(&text);
 }
 

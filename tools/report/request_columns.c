@@ -7,7 +7,6 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../view/summary.h"
 #include "request_clock.h"
 
 #define COUNT_WIDTH    10
@@ -27,7 +26,7 @@ static struct pt_per_request by_clock(const struct pt_request_sums *sums)
 
 struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
                                         const struct pt_request_sums *sums, const struct pt_share *share,
-                                        uint64_t whole_ns)
+                                        uint64_t whole_ns, bool uneven)
 {
     double of_a_percent = (double)whole_ns / PER_CENT / (double)(sums->count ?: 1);
     struct pt_per_request each = {.ns = pt_cpu_per_request(profile, endpoint, ns, sums->count)};
@@ -35,8 +34,7 @@ struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32
         each.low_ns = share->bounds.low * of_a_percent;
         each.high_ns = share->bounds.high * of_a_percent;
     }
-    if (pt_is_one_endpoint(profile, endpoint) && pt_summary_is_uneven(profile) &&
-        pt_request_clock(sums).mean > each.high_ns)
+    if (uneven && pt_is_one_endpoint(profile, endpoint) && pt_request_clock(sums).mean > each.high_ns)
         return by_clock(sums);
     return each;
 }

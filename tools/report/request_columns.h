@@ -17,10 +17,10 @@ struct pt_per_request {
 };
 
 /* Returns that of an endpoint (a string) by its CPU time and the share that this is of whole_ns; by the requests' own
- * clock where samples have less and may have missed what falls between two ticks. */
+ * clock where samples have less, and are uneven (pt_summary_is_uneven). */
 struct pt_per_request pt_per_request_of(const struct pt_profile *profile, uint32_t endpoint, uint64_t ns,
                                         const struct pt_request_sums *sums, const struct pt_share *share,
-                                        uint64_t whole_ns);
+                                        uint64_t whole_ns, bool uneven);
 
 uint32_t pt_request_columns_width(const struct pt_request_columns *columns);
 void pt_print_request_heading(const struct pt_request_columns *columns);

@@ -140,7 +140,16 @@ struct table {
     bool cut;                             /* longer values are */
     bool without_function;                /* there is no room */
     bool named;
+    bool uneven; /* pt_summary_is_uneven */
 };
+
+static struct table table_of(const struct pt_report *report)
+{
+    return (struct table){.report = report,
+                          .whole_ns = report->whole_ns,
+                          .draws = report->draws,
+                          .uneven = pt_summary_is_uneven(report->profile)};
+}
 
 /* name: of a trace, or NULL. */
 static void print_fitted(const struct table *table, const char *text, const char *name)
@@ -174,8 +183,8 @@ static const char *name_of(const struct table *table, const struct value *value)
 static struct pt_per_request each_of(const struct table *table, const struct value *value)
 {
     struct pt_share share = pt_share_of(&table->draws, value->count, value->ns, table->whole_ns);
-    return pt_per_request_of(table->report->profile, value->value, value->ns, &value->requests, &share,
-                             table->whole_ns);
+    return pt_per_request_of(table->report->profile, value->value, value->ns, &value->requests, &share, table->whole_ns,
+                             table->uneven);
 }
 
 static void print_value(const struct table *table, const struct value *value)
@@ -272,9 +281,10 @@ static bool print_contradiction(const struct table *table, const struct value *v
         return false;
     pt_append_duration(&whole, whole_ns);
     pt_print_paragraph(0, 2,
-                       "CPU/REQ of %s is more than its requests took, %s by their thread's clock: other threads or "
-                       "tasks work for it, or its work runs in step with the kernel's clock tick",
-                       text_of(table, value), whole.data);
+                       "CPU/REQ of %s has more than its requests' own thread used, %s each: tasks or threads work for "
+                       "it%s",
+                       text_of(table, value), whole.data,
+                       table->uneven ? ", or its work runs in step with the kernel's clock tick" : "");
     pt_buffer_free(&whole);
     return true;
 }
@@ -287,8 +297,8 @@ static bool print_by_clock(const struct table *table, const struct value *value,
         return false;
     pt_print_paragraph(
         0, 2,
-        "CPU/REQ of %s, and of others of which samples have less, is by the requests' own clock: samples "
-        "were taken at the kernel's clock ticks alone, see the warning",
+        "CPU/REQ of %s, and of others that samples show less of, is by the requests' own clock, middleware included: "
+        "samples were taken at the kernel's clock ticks alone, see the warning",
         text_of(table, value));
     return true;
 }
@@ -329,7 +339,7 @@ static void print_outside(const struct table *table, const struct values *values
                 0, 2, PT_UNKNOWN_ROUTE ": %s",
                 routed
                     ? "requests before their route is found, as in middleware, or after it is gone, as the bodies that "
-                      "Flask streams; and those that have none"
+                      "are streamed; and those that have none"
                     : "all requests, as the routes of this framework are not read: app = libpyprof.wsgi(app) or "
                       "libpyprof.asgi(app) names them by their paths (help(libpyprof), in the wheel), a "
                       "label 'endpoint' as you like");
@@ -395,6 +405,8 @@ static void print_table(struct table *table, const struct values *values, const 
     uint64_t hidden_ns = 0;
     while (shown < values->count && shown < most && is_shown(table, &values->items[shown]))
         shown++;
+    if (shown + 1 == values->count && is_shown(table, &values->items[shown]))
+        shown++; /* to say that there is another one takes a line too */
     pt_group_title(&title, by);
     choose_widths(table, values, shown, title.data);
     print_heading(table, title.data);
@@ -409,9 +421,10 @@ static void print_table(struct table *table, const struct values *values, const 
     if (values->named)
         print_few_samples(values, shown);
     if (table->requests.spread)
-        pt_print_paragraph(0, 2,
-                           "p50 and p99: requests by their thread's clock, routing and middleware included; of ASGI "
-                           "without the tasks and threads that they start");
+        pt_print_paragraph(
+            0, 2,
+            "p50 and p99, to an eighth: requests by their thread's clock, routing and middleware included; of ASGI "
+            "without the tasks and threads that they start");
     if (strcmp(by, PT_COUNTED_BY) == 0)
         print_outside(table, values, shown);
     print_first(table, values, shown, print_contradiction);
@@ -422,7 +435,7 @@ static void print_table(struct table *table, const struct values *values, const 
 void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
     const char *by = report->cli->request.by;
-    struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
+    struct table table = table_of(report);
     struct values values = values_of(report, by, process, thread, true);
     if (process != PT_NONE || thread != PT_NONE) {
         table.whole_ns = table.draws.ns = table.draws.count = 0;
@@ -447,7 +460,7 @@ void pt_report_values_unasked(const struct pt_report *report)
         i++;
     if (i == count)
         return;
-    struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
+    struct table table = table_of(report);
     struct values values = values_of(report, answers[i], PT_NONE, PT_NONE, true);
     struct pt_buffer others = {0};
     struct pt_awaits *awaits = pt_awaits_of(report->profile, answers[i]);
@@ -486,7 +499,7 @@ char *pt_report_hottest_endpoint(const struct pt_report *report)
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
 {
     struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE, false);
-    const struct table table = {.report = report, .whole_ns = report->whole_ns, .draws = report->draws};
+    const struct table table = table_of(report);
     uint32_t most = report->cli->top ? report->cli->top : UINT32_MAX;
     struct pt_awaits *awaits = pt_awaits_of(report->profile, report->cli->request.by);
     pt_json_begin(json, "by", '[');

@@ -149,13 +149,13 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
                      "PYPROF_CLOCK=perf uses them for all threads");
     }
     if (is_uneven(sum))
-        warn(warnings,
-             "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
-             "often: work that always falls between two ticks is not seen, and shares can be wrong. Perf events see "
-             "it: where "
-             "they are not permitted ('pyprof doctor' says how), with PYPROF_CLOCK=tick, and in threads that wait too "
-             "often for PYPROF_MAX_OVERHEAD there are none",
-             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
+        warn(
+            warnings,
+            "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
+            "often: work that always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
+            "gives all threads perf events, which see it; where events are refused, 'pyprof doctor' says how to permit "
+            "them",
+            pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64

@@ -31,6 +31,7 @@ MOST_SCOPES = 32
 MOST_BYTES = 256
 
 _library: Any = None  # False: not preloaded
+_functions: dict[str, Any] = {}  # of the library, by name
 _labels_known = False  # to the profiler, which else finds the variable an eighth of a second later, or a second
 _request: Any = None  # pyprof_request; False: there is none
 # What serves the request in this context; has an attribute `own` for its name (_requests.py).
@@ -40,6 +41,8 @@ _served: ContextVar[Any] = ContextVar("pyprof_served", default=None)
 def _function(name: str) -> Any:
     """Returns the library's function, or False. The functions are short: the GIL is kept."""
     global _library
+    if name in _functions:
+        return _functions[name]
     if _library is None:
         try:
             import ctypes
@@ -47,7 +50,8 @@ def _function(name: str) -> Any:
             _library = ctypes.PyDLL(None)
         except (ImportError, OSError):
             _library = False
-    return getattr(_library, name, False)
+    found = _functions[name] = getattr(_library, name, False)
+    return found
 
 
 def _call(name: str) -> int:
