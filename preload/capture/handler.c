@@ -78,20 +78,12 @@ PP_RARE static void follow_signal(ucontext_t *context)
     memcpy(&context->uc_sigmask, &mask, sizeof mask);
 }
 
-/* Returns whether a SIGURG may be the signal of the thread's event, which comes without a sender when the kernel can
- * queue no more signals of the user. async-signal-safe. */
-static bool may_be_event(const siginfo_t *info)
-{
-    const struct pp_slot *slot = info->si_code == SI_USER && !info->si_pid ? pp_slot_of(pp_sys_gettid()) : NULL;
-    return slot && atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
-}
-
 /* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
  * would use another signal. SIGURG's is to be ignored, as it is when it has no handler: no call ends early by it. Other
  * signals end the process once we return and the signal is unblocked. async-signal-safe. */
-PP_RARE static void act_by_default(int signal, const siginfo_t *info)
+PP_RARE static void act_by_default(int signal)
 {
-    if (signal == SIGURG && atomic_load(&pp_capture.signal) == SIGURG && pp_is_enabled() && !may_be_event(info))
+    if (signal == SIGURG && atomic_load(&pp_capture.signal) == SIGURG && pp_is_enabled())
         pp_wake_flush(PP_WAKE_SIGNAL);
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;
@@ -129,7 +121,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     if (mark == PP_SIGVAL_FOLLOW)
         follow_signal(context);
     else if (mark != PP_SIGVAL_MAGIC && !event)
-        act_by_default(signal, info);
+        act_by_default(signal);
     if (mark != PP_SIGVAL_MAGIC && !event)
         return;
     pp_allow_unaligned();

@@ -19,6 +19,12 @@ static bool timer_exists(const struct pp_slot *slot)
     return pp_syscall4(SYS_timer_gettime, atomic_load(&slot->timer), (long)&times, 0, 0) == 0;
 }
 
+/* Whether the thread is to follow our signal when it runs: until then it blocks it. */
+static bool is_to_follow(const struct pp_slot *slot)
+{
+    return slot->thread.own_signal != atomic_load(&pp_capture.signal);
+}
+
 /* The kernel knows the mask: our own functions in front of libc's never let it be blocked. */
 static bool blocks_signal(int tid)
 {
@@ -41,7 +47,7 @@ static void renew(struct pp_slot *slot, uint64_t *reasons)
     if (atomic_load(&slot->timer) >= 0 && !timer_exists(slot))
         reasons[PP_REASON_TIMER_GONE]++;
     pp_timer_renew(slot);
-    if (++slot->flush.renewals == HOPELESS && blocks_signal(atomic_load(&slot->tid)))
+    if (++slot->flush.renewals == HOPELESS && !is_to_follow(slot) && blocks_signal(atomic_load(&slot->tid)))
         pp_thread_unreachable(slot);
 }
 

@@ -110,7 +110,17 @@ PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
 {
     PP_REQUIRE(sigtimedwait);
     pp_signal_give_away(set);
-    return pp_real()->sigtimedwait(set, info, timeout);
+    struct pp_slot *slot = pp_is_enabled() ? pp_slot_here() : NULL;
+    if (!slot)
+        return pp_real()->sigtimedwait(set, info, timeout);
+    for (;;) {
+        pp_signal_follow(slot);
+        int own = slot->thread.own_signal;
+        sigset_t waited = pp_signal_waited(slot, set);
+        int taken = pp_real()->sigtimedwait(&waited, info, timeout);
+        if (taken >= 0 || errno != EINTR || slot->thread.own_signal == own)
+            return taken; /* else it was asked to follow our signal */
+    }
 }
 
 PP_EXPORT int sigwaitinfo(const sigset_t *restrict set, siginfo_t *restrict info)

@@ -3,6 +3,7 @@
 #include "../base/config.h"
 #include "../base/libc.h"
 #include "../base/lock.h"
+#include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
@@ -18,6 +19,7 @@
 #define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
 #define FOLLOW_NS       50000000u  /* at most, for threads to follow our signal */
 #define PAUSE_NS        100000
+#define STAT_MAX        511 /* bytes of /proc/self/task/TID/stat: its third word is what is wanted */
 
 static struct pp_lock changing;
 static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
@@ -139,14 +141,25 @@ static void ask_to_follow(const struct pp_slot *slot)
     pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.own_signal, (long)&info);
 }
 
+static bool is_running(const struct pp_slot *slot)
+{
+    char stat[STAT_MAX + 1];
+    size_t length = pp_read_task_file(atomic_load(&slot->tid), "stat", stat, STAT_MAX);
+    stat[length] = 0;
+    const char *name_end = strrchr(stat, ')');
+    return name_end && strncmp(name_end, ") R", 3) == 0;
+}
+
+enum ask { ASK_NONE, ASK_RUNNING, ASK_ALL };
+
 /* Returns how many threads have still to follow. */
-static unsigned count_followers(bool ask)
+static unsigned count_followers(enum ask ask)
 {
     unsigned count = 0;
     for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (has_to_follow(slot)) {
             count++;
-            if (ask)
+            if (ask == ASK_ALL || (ask == ASK_RUNNING && is_running(slot)))
                 ask_to_follow(slot);
         }
     return count;
@@ -156,14 +169,15 @@ static void let_threads_follow(void)
 {
     static const struct timespec pause = {0, PAUSE_NS};
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + FOLLOW_NS;
-    for (unsigned left = count_followers(true); left && pp_sys_clock_ns(CLOCK_MONOTONIC) < end;
-         left = count_followers(false))
+    for (unsigned left = count_followers(ASK_ALL); left && pp_sys_clock_ns(CLOCK_MONOTONIC) < end;
+         left = count_followers(ASK_NONE))
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
 }
 
 /* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
- * then on. False if there is no other. Under the lock; mask: what the calling thread blocks. */
-static bool give_away(uint64_t mask)
+ * then on. False if there is no other. at_once: the program handles it, and it must reach no thread that believes to
+ * block it. Under the lock; mask: what the calling thread blocks. */
+static bool give_away(uint64_t mask, bool at_once)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
     int signal = atomic_load(&pp_capture.signal);
@@ -174,7 +188,8 @@ static bool give_away(uint64_t mask)
         if (atomic_load(&slot->state) == PP_SLOT_LIVE)
             pp_timer_renew(slot);
     pp_events_end(pp_events_need_sigurg);
-    let_threads_follow();
+    if (at_once)
+        let_threads_follow();
     pp_real()->sigaction(signal, &last, NULL);
     return true;
 }
@@ -194,16 +209,35 @@ void pp_signal_give_away(const sigset_t *wanted)
         return;
     uint64_t mask = begin_change();
     if (wanted->__val[0] & pp_own_signal_bit())
-        give_away(mask);
+        give_away(mask, true);
     end_change(mask);
     follow_here();
+}
+
+sigset_t pp_signal_waited(const struct pp_slot *slot, const sigset_t *set)
+{
+    sigset_t waited = *set;
+    if (names_all(set))
+        waited.__val[0] &= ~((uint64_t)1 << (slot->thread.own_signal - 1));
+    return waited;
+}
+
+/* Whether the kernel has a timer left for us: the program may have lowered RLIMIT_SIGPENDING. */
+static bool can_make_timers(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_NONE};
+    int timer;
+    if (pp_syscall4(SYS_timer_create, CLOCK_MONOTONIC, (long)&event, (long)&timer, 0) != 0)
+        return false;
+    pp_syscall4(SYS_timer_delete, timer, 0, 0, 0);
+    return true;
 }
 
 void pp_signal_give_away_sigurg(void)
 {
     uint64_t mask = begin_change();
-    if (atomic_load(&pp_capture.signal) == SIGURG)
-        give_away(mask);
+    if (atomic_load(&pp_capture.signal) == SIGURG && can_make_timers())
+        give_away(mask, false);
     end_change(mask);
 }
 
@@ -225,13 +259,14 @@ void pp_signal_check_action(void)
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_ACTION_GONE], 1);
         if (!function)
             believe(&now);
-        if (!function || !give_away(mask))
+        if (!function || !give_away(mask, true))
             put_ours(signal);
         else
             pp_real()->sigaction(signal, &now, NULL);
     } else if (!(now.sa_flags & SA_RESTART)) { /* siginterrupt */
         put_ours(signal);
     }
+    count_followers(ASK_RUNNING); /* of those that were not to follow at once: a call that waits would end with EINTR */
     end_change(mask);
 }
 
@@ -262,7 +297,7 @@ bool pp_signal_answer(int signal, const struct sigaction *action, struct sigacti
         return false;
     uint64_t mask = begin_change();
     *old = believed;
-    bool ours = pp_signal_is_ours(signal) && !(action && is_function(action->sa_handler) && give_away(mask));
+    bool ours = pp_signal_is_ours(signal) && !(action && is_function(action->sa_handler) && give_away(mask, true));
     if (ours && action)
         believe(action);
     end_change(mask);

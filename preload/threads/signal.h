@@ -29,8 +29,13 @@ struct sigaction pp_signal_believed(void);
 /* Gives the signals of this set to the program: if ours is among them, our timers move to another. Normal context. */
 void pp_signal_give_away(const sigset_t *wanted);
 
-/* Gives SIGURG to a program that others send it to, so that it is ignored without a handler. Flush thread only. */
+/* Gives SIGURG to a program that others send it to, so that it is ignored without a handler. Threads that believe to
+ * block every signal follow when they run. Flush thread only. */
 void pp_signal_give_away_sigurg(void);
+
+/* Returns for which signals the calling thread, the slot's, is to wait: not for its own where the program waits for all
+ * there are. */
+sigset_t pp_signal_waited(const struct pp_slot *slot, const sigset_t *set);
 
 /* Gives SIGURG back when profiling has ended for good. Another signal of ours keeps its handler: late it would kill. */
 void pp_signal_end(void);

@@ -346,3 +346,12 @@ foreign_threads() {
 @test "threads of libzmq and librdkafka, which block every signal: their CPU within 5 %" {
     with_pythons "$(list_pythons | grep ' 3\.1[0-3]\.' | tail -n 1)" foreign_threads
 }
+
+@test "threads that block every signal, and one that waits for all, see nothing of a SIGURG that makes our timers move" {
+    "$PYTHON" "$WORKLOADS/blocked_and_sent.py" >plain.txt
+    for clock in tick auto; do
+        PYPROF_CLOCK=$clock profiled "$PYTHON" "$WORKLOADS/blocked_and_sent.py" >with.txt 2>with.err
+        diff plain.txt with.txt
+        [ ! -s with.err ] || fail "$(cat with.err)"
+    done
+}
