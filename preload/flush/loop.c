@@ -150,6 +150,9 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
+        /* while the thread sleeps, it may be stopped, and the next has another table of descriptors, or the program's
+         */
+        pp_modules_close_files(NULL);
         if (now < until && !atomic_load(&pp_capture.wake))
             pp_wait_on(&pp_capture.wake, 0, until - now);
         uint32_t why = atomic_exchange(&pp_capture.wake, 0);

@@ -13,7 +13,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define OPEN_FILES   32
+#define OPEN_FILES   16
 #define MAX_VDSO     ((size_t)1 << 20)
 #define COMPARE_SIZE 4096
 #define PAGE         ((uintptr_t)4096)
@@ -133,12 +133,17 @@ static void keep_file(const struct pp_module *module, int fd)
     open_files[i] = (struct open_file){.module = module, .fd = fd};
 }
 
+static int open_file(const char *path)
+{
+    return pp_sys_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0);
+}
+
 static bool read_path(struct pp_module *module, const char *path, file_reader *read, void *argument)
 {
-    int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, fd = pp_sys_open(path, flags, 0);
+    int fd = open_file(path);
     if (fd == -EMFILE) {
         pp_modules_close_files(NULL);
-        fd = pp_sys_open(path, flags, 0);
+        fd = open_file(path);
     }
     if (fd < 0)
         return false;

@@ -57,11 +57,14 @@ static uint32_t places_of(const char *character)
 
 static void put_character(FILE *out, const char *character, size_t bytes)
 {
-    bool control = (unsigned char)*character < ' ' || *character == 0x7f;
+    uint32_t code;
+    pt_next_character(character, &code);
     if (strchr("&<>\"'", *character) && *character)
         fprintf(out, "&#%d;", *character);
-    else if (control || memcmp(character, "\xef\xbf\xbe", bytes) == 0 || memcmp(character, "\xef\xbf\xbf", bytes) == 0)
-        fputs("\xef\xbf\xbd", out); /* XML knows no such characters, in no form */
+    else if (!pt_is_harmless(code))
+        fputc('?', out); /* as in the other texts; XML has no control characters, in no form */
+    else if (code == 0xfffe || code == 0xffff)
+        fputs("\xef\xbf\xbd", out); /* nor these */
     else
         fwrite(character, 1, bytes, out);
 }
