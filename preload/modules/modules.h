@@ -60,8 +60,8 @@ void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *ar
  * until the next call for the module. */
 const char *pp_module_symbol(struct pp_module *module, uintptr_t address, uintptr_t *start);
 
-/* Closes the files that are kept open, of all modules (NULL) or of one: before the thread sleeps or ends, and before the
- * profile is written. */
+/* Closes the files that are kept open, of all modules (NULL) or of one: before the thread sleeps or ends, and before
+ * the profile is written. */
 void pp_modules_close_files(const struct pp_module *module);
 
 /* Gives back memory that only the meeting of functions takes, once some calls in a row have found none met: two

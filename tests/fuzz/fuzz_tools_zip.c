@@ -1,5 +1,5 @@
-/* Feeds arbitrary bytes to the reader of zip archives, with a record at the end that leads to a directory. Input: 2 bytes
- * size of the directory, 2 bytes its offset; the rest is the archive. */
+/* Feeds arbitrary bytes to the reader of zip archives, with a record at the end that leads to a directory. Input: 2
+ * bytes size of the directory, 2 bytes its offset; the rest is the archive. */
 #include "../../tools/base/zip_file.h"
 #include <stdint.h>
 #include <stdlib.h>

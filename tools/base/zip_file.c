@@ -10,12 +10,12 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define END_SIZE        22     /* of the record at the archive's end, without its comment */
-#define ENTRY_SIZE      46     /* of the directory, without the name and what follows it */
-#define HEADER_SIZE     30     /* of a file, likewise */
-#define LONGEST_COMMENT 0xffff /* bytes, as its length has two */
-#define STORED          0
-#define DEFLATED        8
+#define END_SIZE          22     /* of the record at the archive's end, without its comment */
+#define ENTRY_SIZE        46     /* of the directory, without the name and what follows it */
+#define HEADER_SIZE       30     /* of a file, likewise */
+#define LONGEST_COMMENT   0xffff /* bytes, as its length has two */
+#define STORED            0
+#define DEFLATED          8
 #define LARGEST_DIRECTORY ((size_t)64 << 20) /* of half a million files */
 
 /* Returns a little-endian number of 2 or 4 bytes. */

@@ -24,9 +24,9 @@ struct pt_file {
     uint64_t ended_unix_ns; /* UINT64_MAX: the log does not say */
     uint64_t last_unix_ns;  /* when its process last wrote to it; 0: that cannot be read */
     uint64_t read_size;
-    bool named;             /* it is a path of the request, and was not found in a directory */
-    bool foreign;           /* another user may have planted it (is_foreign) */
-    bool fallback;          /* it was found in a fallback directory */
+    bool named;    /* it is a path of the request, and was not found in a directory */
+    bool foreign;  /* another user may have planted it (is_foreign) */
+    bool fallback; /* it was found in a fallback directory */
     uint32_t owner;
 };
 
