@@ -19,6 +19,9 @@ struct pp_thread_state {
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
+/* Whether Python frames hang on the state at this address, whose bytes are in memory. async-signal-safe. */
+bool pp_thread_state_has_frames(const struct pp_python_layout *layout, const void *memory, uintptr_t address);
+
 /* Whether glibc is not changing the thread's DTV now, so that what is found by that is certain: the signal has hit the
  * interpreter's code, which glibc does not call meanwhile. Never of a thread whose end we may not see: its blocks are
  * freed then. async-signal-safe. */
