@@ -176,6 +176,11 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     return PP_REASON_NONE;
 }
 
+void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot)
+{
+    slot->code_interpreter = number_of(python, interpreter);
+}
+
 void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot)
 {
     if (!is_current(slot)) {
@@ -185,7 +190,7 @@ void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct
         slot->codes_used = 0;
     }
     slot->code_sample++;
-    slot->code_interpreter = number_of(python, interpreter);
+    pp_code_enter(python, interpreter, slot);
 }
 
 /* Reads a live code object. async-signal-safe. */

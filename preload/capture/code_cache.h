@@ -18,6 +18,9 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
 
 /* Begins a sample, before pp_code_resolve_more; pp_code_resolve does so itself. async-signal-safe. */
 void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot);
+/* Makes the frames that are resolved next another interpreter's; an interrupted one's may not follow.
+ * async-signal-safe. */
+void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot);
 /* Resolves frames that are not of the sample's own stack, for a record that precedes the sample. A plain reader's code
  * objects are alive; others are copied. What cannot be resolved becomes PP_ENTRY_CUT. Returns false if the ring has no
  * room. async-signal-safe; needs slot->scratch. */

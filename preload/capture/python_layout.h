@@ -32,7 +32,7 @@ struct pp_python_layout {
         uint16_t finalizing;       /* the thread state that finalizes the interpreter */
         uint16_t current;          /* 3.8–3.11: the thread state that holds the GIL */
         uint16_t head_interpreter; /* head of the list of interpreters */
-        uint16_t main_interpreter; /* the main interpreter, the last in that list */
+        uint16_t main_interpreter; /* 3.8–3.11: the main interpreter, the last in that list */
         uint16_t collecting;       /* 3.8: int, 1 while a garbage collection runs */
         uint16_t key;              /* up to 3.14: {int is_created; unsigned key} of the bound thread states */
     } runtime;
@@ -41,9 +41,10 @@ struct pp_python_layout {
         uint16_t collecting_frame; /* 3.15: the collecting thread's current frame when the collection began */
         uint16_t modules;          /* sys.modules */
         uint16_t id;               /* 3.12+: int64_t, which no other interpreter has or had */
+        uint16_t next, threads;    /* the next one in the list, and the head of its list of thread states */
     } interpreter;
     struct {
-        uint16_t interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;
+        uint16_t next, interp, top, root_cframe, thread_id, datastack_chunk, datastack_top;
         uint16_t cframe;     /* 3.10, 3.11: address of the running eval loop's cframe on its stack, or of root_cframe */
         uint16_t base_frame; /* 3.15: address of the shim, in the thread state, that closes the outermost run */
         uint16_t dict;       /* 3.8–3.12: asyncio keeps the running loop in there */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Takes a sample: the native stack, the Python stack, and which native frame runs which run of Python frames. */
 #include "../context/context.h"
+#include "calling_interpreters.h"
 #include "code_cache.h"
 #include "due.h"
 #include "pairing.h"
@@ -144,6 +145,9 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
     if (resolved != PP_REASON_NONE)
         return resolved;
     if (!pp_contexts_read_frames(&reader, &stacks->python, native, contexts))
+        return PP_REASON_LOST_RING_FULL;
+    if (reason == PP_REASON_NONE && pp_runs_subinterpreter(state, &stacks->python) && !interrupted.other_stack &&
+        !pp_calling_interpreters_add(state, slot, stacks))
         return PP_REASON_LOST_RING_FULL;
     if (stacks->python.runs && !stacks->python.counted && !interrupted.other_stack)
         stacks->interpreter = state->python;

@@ -23,6 +23,7 @@
 /* Frames that a walk goes over, what takes longer counted more often. More than the recursion limit of Python. */
 #define PP_MAX_STEPS        1200
 #define PP_MAX_RUNS         (PP_MAX_STEPS + 2)
+#define PP_MAX_INNER_RUNS   128  /* of all interpreters of a thread, where it runs several */
 #define PP_FRAMES_WINDOW    4096 /* bytes of a data stack, some 40 frames, that are copied at once */
 #define PP_CODE_WAYS        4
 #define PP_CODE_BATCH       16  /* code objects copied by one system call */
@@ -129,7 +130,7 @@ struct pp_scratch {
     uint64_t libunwind_cursor[PP_LIBUNWIND_CURSOR_WORDS];
     struct pp_python_frame python[PP_MAX_STEPS + 2];
     struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
-    struct pp_run runs[PP_MAX_RUNS];
+    struct pp_run runs[PP_MAX_RUNS], inner_runs[PP_MAX_INNER_RUNS];
     struct pp_walk_state stopped;
     struct pp_object_copies copies;
 };

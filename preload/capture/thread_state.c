@@ -113,17 +113,19 @@ static uintptr_t running_state(const struct pp_python *python, struct pp_slot *s
     return pp_tls_read(&python->bound, slot->thread.thread_pointer);
 }
 
-/* Whether the thread runs Python code of that interpreter. async-signal-safe. */
-PP_RARE static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
+PP_RARE bool pp_thread_state_has_frames(const struct pp_python_layout *layout, const void *memory, uintptr_t address)
 {
-    const struct pp_python_layout *layout = &python->layout;
-    const void *memory = thread_state_memory(python, slot, address, attached);
-    if (!memory)
-        return false;
     uintptr_t top = pp_word(memory, layout->thread_state.top);
     if (layout->thread_state.root_cframe)
         return top != address + layout->thread_state.root_cframe;
     return top && (!layout->thread_state.base_frame || top != pp_word(memory, layout->thread_state.base_frame));
+}
+
+/* Whether the thread runs Python code of that interpreter. async-signal-safe. */
+PP_RARE static bool has_frames(const struct pp_python *python, struct pp_slot *slot, uintptr_t address, bool attached)
+{
+    const void *memory = thread_state_memory(python, slot, address, attached);
+    return memory && pp_thread_state_has_frames(&python->layout, memory, address);
 }
 
 /* Checks whether this thread collects garbage: a collection is run by the holder of the GIL. async-signal-safe. */

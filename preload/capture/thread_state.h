@@ -19,8 +19,11 @@ struct pp_thread_state {
  * async-signal-safe: direct loads only of what cannot be freed meanwhile, copies of all else; needs slot->scratch. */
 enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state *found);
 
-/* Returns whether what the thread's DTV leads to is certain, because glibc is not changing the DTV now: the signal has
- * hit the interpreter's code, which glibc does not call meanwhile. It is never certain of a thread whose end we may not
+/* Whether Python frames hang on the state at this address, whose bytes are in memory. async-signal-safe. */
+bool pp_thread_state_has_frames(const struct pp_python_layout *layout, const void *memory, uintptr_t address);
+
+/* Returns whether what the thread's DTV leads to is most likely its own, because glibc is not changing the DTV now: the
+ * signal has hit the interpreter's code, which hardly runs meanwhile (tls_word.h). Never of a thread whose end we may not
  * see: its blocks are freed then. async-signal-safe. */
 static inline bool pp_outside_loader(const struct pp_slot *slot)
 {

@@ -19,14 +19,15 @@
     .bytes = {.length = header, .data = header + 16}, .object_type = header - 8
 
 /* PyThreadState and PyCodeObject of 3.8 to 3.10. */
-#define OBJECT_THREAD_STATE .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .context = 240, .copy_size = 272
+#define OBJECT_THREAD_STATE                                                                                            \
+    .next = 8, .interp = 16, .top = 24, .thread_id = 176, .dict = 152, .context = 240, .copy_size = 272
 #define OBJECT_CODE                                                                                                    \
     .first_line = 40, .filename = 104, .qualname = 112, .line_table = 120, .bytecode = 48, .flags = 36, .consts = 56,  \
     .local_names = 72, .copy_size = 128
 /* PyThreadState of 3.13 and 3.14, the frames of 3.12 on, PyCodeObject of 3.12 on. */
 #define THREAD_STATE                                                                                                   \
-    .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232, .datastack_top = 240,           \
-    .copy_size = 248
+    .next = 8, .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232,                      \
+    .datastack_top = 240, .copy_size = 248
 #define FRAME .code = 0, .previous = 8, .object = 48, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
@@ -45,7 +46,7 @@ static const struct pp_python_layout layouts[] = {
                     .main_interpreter = 40,
                     .collecting = 544,
                     .key = 1392},
-        .interpreter = {.modules = 56},
+        .interpreter = {.threads = 8, .modules = 56},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .locals = 360, .copy_size = 120},
         .generator = {.object = 16, .qualname = 56},
@@ -59,7 +60,7 @@ static const struct pp_python_layout layouts[] = {
         .minor = 9,
         .chain = PP_CHAIN_OBJECTS,
         .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40, .key = 584},
-        .interpreter = {.collecting = 816, .modules = 856},
+        .interpreter = {.threads = 8, .collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32, .previous = 24, .instr = 104, .locals = 360, .copy_size = 120},
         .generator = {.object = 16, .qualname = 56},
@@ -73,7 +74,7 @@ static const struct pp_python_layout layouts[] = {
         .minor = 10,
         .chain = PP_CHAIN_OBJECTS,
         .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40, .key = 584},
-        .interpreter = {.collecting = 816, .modules = 856},
+        .interpreter = {.threads = 8, .collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32, .previous = 24, .instr = 96, .locals = 352, .copy_size = 120},
         .generator = {.object = 16, .qualname = 48},
@@ -88,8 +89,9 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_CFRAME_FLAG,
         .torn_windows = true,
         .runtime = {.finalizing = 24, .current = 576, .head_interpreter = 40, .main_interpreter = 48, .key = 592},
-        .interpreter = {.collecting = 848, .modules = 888},
-        .thread_state = {.interp = 16,
+        .interpreter = {.threads = 16, .collecting = 848, .modules = 888},
+        .thread_state = {.next = 8,
+                         .interp = 16,
                          .top = 56,
                          .root_cframe = 336,
                          .cframe = 56,
@@ -129,9 +131,10 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_CFRAME_SHIM,
         .torn_windows = true,
         .unique_version = true,
-        .runtime = {.finalizing = 24, .key = 1544},
-        .interpreter = {.collecting = 312, .modules = 944, .id = 8},
-        .thread_state = {.interp = 16,
+        .runtime = {.finalizing = 24, .head_interpreter = 40, .key = 1544},
+        .interpreter = {.threads = 72, .collecting = 312, .modules = 944, .id = 8},
+        .thread_state = {.next = 8,
+                         .interp = 16,
                          .top = 56,
                          .root_cframe = 272,
                          .thread_id = 136,
@@ -152,8 +155,8 @@ static const struct pp_python_layout layouts[] = {
         .minor = 13,
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
-        .runtime = {.finalizing = 608, .key = 2160},
-        .interpreter = {.collecting = 7600, .modules = 7656},
+        .runtime = {.finalizing = 608, .head_interpreter = 632, .key = 2160},
+        .interpreter = {.next = 7264, .threads = 7344, .collecting = 7600, .modules = 7656},
         .thread_state = {THREAD_STATE},
         .frame = {FRAME, .owner = 70, .locals = 72, .copy_size = 72},
         .generator = {.frame = 72, .qualname = 32},
@@ -168,8 +171,8 @@ static const struct pp_python_layout layouts[] = {
         .free_threaded = true,
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
-        .runtime = {.finalizing = 608, .key = 2160},
-        .interpreter = {.modules = 7664},
+        .runtime = {.finalizing = 608, .head_interpreter = 632, .key = 2160},
+        .interpreter = {.next = 7264, .threads = 7344, .modules = 7664},
         .thread_state = {THREAD_STATE},
         .frame = {FRAME, .owner = 70, .locals = 72, .copy_size = 72},
         .generator = {.frame = 88, .qualname = 48},
@@ -184,8 +187,8 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
         .code_tag = 3,
-        .runtime = {.finalizing = 784, .key = 2336},
-        .interpreter = {.collecting = 7600, .modules = 7688},
+        .runtime = {.finalizing = 784, .head_interpreter = 808, .key = 2336},
+        .interpreter = {.next = 7272, .threads = 7344, .collecting = 7600, .modules = 7688},
         .thread_state = {THREAD_STATE, .running_task = 872},
         .frame = {FRAME, .owner = 74, .locals = 80, .copy_size = 80},
         .generator = {.frame = 72, .qualname = 32},
@@ -201,8 +204,8 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
         .code_tag = 3,
-        .runtime = {.finalizing = 784, .key = 2336},
-        .interpreter = {.modules = 7712},
+        .runtime = {.finalizing = 784, .head_interpreter = 808, .key = 2336},
+        .interpreter = {.next = 7272, .threads = 7344, .modules = 7712},
         .thread_state = {THREAD_STATE, .running_task = 872},
         .frame = {FRAME, .owner = 78, .tlbc_index = 72, .locals = 80, .copy_size = 80},
         .generator = {.frame = 88, .qualname = 48},
@@ -217,9 +220,10 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_SHIM,
         .unique_version = true,
         .code_tag = 3,
-        .runtime = {.initialized = 904, .finalizing = 912},
-        .interpreter = {.collecting = 7512, .modules = 7592},
-        .thread_state = {.interp = 16,
+        .runtime = {.initialized = 904, .finalizing = 912, .head_interpreter = 936},
+        .interpreter = {.next = 7264, .threads = 7336, .collecting = 7512, .modules = 7592},
+        .thread_state = {.next = 8,
+                         .interp = 16,
                          .top = 72,
                          .thread_id = 176,
                          .context = 232,

@@ -102,6 +102,10 @@ struct field {
 
 static const struct field fields[] = {
     {FIELD_runtime_finalizing, ROW(runtime.finalizing), false, NULL},
+    {FIELD_runtime_interpreters, ROW(runtime.head_interpreter), false, NULL},
+    {FIELD_interpreter_next, ROW(interpreter.next), false, NULL},
+    {FIELD_interpreter_threads, ROW(interpreter.threads), false, NULL},
+    {FIELD_thread_next, ROW(thread_state.next), false, NULL},
     {FIELD_interpreter_modules, ROW(interpreter.modules), false, NULL},
     {FIELD_interpreter_id, ROW(interpreter.id), false, NULL},
     {FIELD_heap_type_keys, ROW(heap_type.cached_keys), false, NULL},
@@ -167,9 +171,10 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
     layout->thread_state.datastack_chunk = (uint16_t)chunk;
     if (minor == 13 && PUBLISHED(thread_size) <= UINT16_MAX)
         layout->thread_state.running_loop = (uint16_t)PUBLISHED(thread_size); /* asyncio_running_loop follows */
-    const uint16_t used[] = {layout->thread_state.interp,        layout->thread_state.top,
-                             layout->thread_state.thread_id,     layout->thread_state.datastack_chunk,
-                             layout->thread_state.datastack_top, layout->thread_state.base_frame};
+    const uint16_t used[] = {
+        layout->thread_state.next,      layout->thread_state.interp,          layout->thread_state.top,
+        layout->thread_state.thread_id, layout->thread_state.datastack_chunk, layout->thread_state.datastack_top,
+        layout->thread_state.base_frame};
     for (unsigned i = 0; i < sizeof used / sizeof *used; i++) {
         if (used[i] % sizeof(uint64_t) != 0 || used[i] > STATE_MAX)
             return false;

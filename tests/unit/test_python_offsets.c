@@ -60,9 +60,9 @@ static void truth(struct said *said, unsigned minor, bool free_threaded)
     memcpy(said->words, "xdebugpy", 8);
     said->words[1] = said->version;
     said->words[2] = free_threaded;
-    SAY(runtime, 60000, row->runtime.finalizing);
+    SAY(runtime, 60000, row->runtime.finalizing, row->runtime.head_interpreter);
     unsigned gc = said->interpreter + (minor >= 14 ? 5 : 4);
-    said->words[said->interpreter] = 60000;
+    SAY(interpreter, 60000, 0, row->interpreter.next, row->interpreter.threads);
     said->words[gc] = 7400;
     said->words[gc + 1] = row->interpreter.modules;
     SAY(gc, 300, row->interpreter.collecting ? row->interpreter.collecting - 7400 : 200, 120);

@@ -226,14 +226,14 @@ static void warn_of_reasons(const struct warnings *warnings, const struct pt_acc
     }
 }
 
-/* Each interpreter of a thread has a chain of frames of its own, and the library reads the innermost. */
+/* Each interpreter of a thread has a chain of frames of its own; the library adds the callers' where it is certain. */
 static void warn_of_subinterpreters(const struct warnings *warnings, const struct pt_accounting *sum)
 {
     double unpaired = pt_percent(sum->reasons[PP_REASON_PYTHON_UNPAIRED], sum->samples);
     if (unpaired > TRUNCATED_PERCENT)
         warn(warnings,
              "%.1f %% of the stacks lack Python functions that called others: of a thread that runs a subinterpreter, "
-             "those of the interpreter that called it are not read",
+             "those of the interpreter that called it may not be known",
              unpaired);
 }
 
