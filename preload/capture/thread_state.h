@@ -23,8 +23,8 @@ enum pp_reason pp_thread_state_find(struct pp_slot *slot, struct pp_thread_state
 bool pp_thread_state_has_frames(const struct pp_python_layout *layout, const void *memory, uintptr_t address);
 
 /* Returns whether what the thread's DTV leads to is most likely its own, because glibc is not changing the DTV now: the
- * signal has hit the interpreter's code, which hardly runs meanwhile (tls_word.h). Never of a thread whose end we may not
- * see: its blocks are freed then. async-signal-safe. */
+ * signal has hit the interpreter's code, which hardly runs meanwhile (tls_word.h). Never of a thread whose end we may
+ * not see: its blocks are freed then. async-signal-safe. */
 static inline bool pp_outside_loader(const struct pp_slot *slot)
 {
     return !slot->thread.scanned && pp_python_of_code(slot->scratch->pc);
