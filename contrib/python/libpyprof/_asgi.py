@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from types import CoroutineType
 
 from . import _served
@@ -13,7 +14,11 @@ from ._steps import pyprof_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Tuple
+    from typing import Any, Optional
+
+    from . import labels
+
+CO_COROUTINE = 0x80  # inspect's, which takes long to import
 
 
 def _mounts(routes: Any, path: str) -> str:
@@ -79,20 +84,12 @@ def _kind_of(message: Any) -> Any:
     return message["type"]
 
 
-async def counted(
-    application: Any, endpoints: Endpoints, served: Request, arguments: Tuple[Any, ...], named: Dict[str, Any]
-) -> Any:
-    scope = arguments[0] if arguments else named["scope"]
-    root = scope.get("root_path", "")
-    if "send" in named:
-        named = dict(named, send=_Send(named["send"], (served, scope, root)))
-    else:
-        arguments = arguments[:-1] + (_Send(arguments[-1], (served, scope, root)),)
+async def counted(call: Any, endpoints: Endpoints, served: Request, scope: Any, root: Any, values: labels) -> Any:
     token = _served.set(served)
     steps = None
     try:
-        with endpoints.labels_of(served):
-            response: Any = application(*arguments, **named)
+        with values:
+            response: Any = call()
             if type(response) is CoroutineType and not any(module in sys.modules for module in SWITCHING):
                 response = steps = pyprof_steps(response)
             return await response
@@ -106,29 +103,77 @@ async def counted(
         endpoints.count(served, steps.cpu_ns if steps is not None else 0)
 
 
-def _request_of(scope: Any) -> Optional[Request]:
+def _request_of(scope: Any, receive: Any, send: Any) -> Optional[Request]:
     """The request. None: the scope has none, or an application that this one is mounted in counts it."""
-    kind = scope.get("type")
+    kind = scope.get("type") if isinstance(scope, dict) else None
     if kind not in ("http", "websocket"):
         return None
     source = scope.get("headers")  # of a copy of the scope they are the same
     source = source if source is not None else scope
-    outer = _served.get()
-    if outer is not None and not outer.ended and (outer.source is source or outer.source is None):
-        return None
-    return Request(scope.get("path", ""), scope.get("method", kind), source)
+    outer = own_of(send)[0] if type(send) is _Send else _served.get()
+    if outer is not None and not outer.ended:
+        if type(send) is _Send or outer.source is None or outer.source is source or (receive is not None and outer.receive is receive):
+            return None
+    return Request(scope.get("path", ""), scope.get("method", kind), source, receive)
+
+
+def _root_of(scope: Any) -> Any:
+    return scope.get("root_path", "")
+
+
+def _is_coroutine_function(function: Any) -> bool:
+    code = getattr(function, "__code__", None) or type(function).__call__.__code__
+    return bool(code.co_flags & CO_COROUTINE)
+
+
+class _Answer:
+    """Returns what an application has returned already."""
+
+    __slots__ = "answer"
+
+    def __init__(self, answer: Any) -> None:
+        self.answer = answer
+
+    def __call__(self) -> Any:
+        return self.answer
+
+    def __del__(self) -> None:
+        if type(self.answer) is CoroutineType:
+            self.answer.close()  # nothing has awaited what awaits this one, and Python says that of the other
 
 
 class _Application(Stand):
     __slots__ = ()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        served = None
+        real, endpoints, served = real_of(self), own_of(self), None
         if len(arguments) + len(named) == 3 and (len(arguments) == 3 or "send" in named):
-            served = name_of(_request_of, arguments[0] if arguments else named.get("scope"))
+            scope = arguments[0] if arguments else named.get("scope")
+            receive = arguments[1] if len(arguments) > 1 else named.get("receive")
+            send = named["send"] if "send" in named else arguments[2]
+            served = name_of(_request_of, scope, receive, send)
         if served is None:
-            return real_of(self)(*arguments, **named)
-        return counted(real_of(self), own_of(self), served, arguments, named)
+            return real(*arguments, **named)
+        root = name_of(_root_of, scope) or ""
+        send = _Send(send, (served, scope, root))
+        if "send" in named:
+            named["send"] = send
+        else:
+            arguments = arguments[:2] + (send,)
+        values = endpoints.labels_of(served)
+        call = partial(real, *arguments, **named)
+        if not name_of(_is_coroutine_function, real):  # it may do anything before it returns
+            token = _served.set(served)
+            try:
+                with values:
+                    response = call()
+            except BaseException:
+                endpoints.count(served, 0)
+                raise
+            finally:
+                _served.reset(token)
+            call = _Answer(response)
+        return counted(call, endpoints, served, scope, root, values)
 
 
 def wrap(application: Any) -> Any:
