@@ -119,9 +119,9 @@ class _Scope:
         self.owner = owner  # a weak reference to the object. Dead: nothing is left that could leave this scope
         self.values = values
         self.outer = outer
-        self.depth = outer.depth + 1 if outer is not None else 1
-        self.limit = outer.limit if outer is not None else limit
-        pairs = {**outer.pairs, **values} if outer is not None else values
+        self.depth: int = outer.depth + 1 if outer is not None else 1
+        self.limit: int = outer.limit if outer is not None else limit
+        pairs: Dict[bytes, bytes] = {**outer.pairs, **values} if outer is not None else values
         text = b""
         for key, value in pairs.items():
             longer = (text and text + b";") + key + b"=" + value
@@ -129,7 +129,7 @@ class _Scope:
                 text = longer
             else:
                 pairs = {name: pairs[name] for name in pairs if name != key}
-        self.pairs = pairs  # of each key the innermost value, as long as there is room
+        self.pairs: Dict[bytes, bytes] = pairs  # of each key the innermost value, as long as there is room
         self.text = text
 
 

@@ -161,7 +161,7 @@ class _Application(Stand):
         else:
             arguments = arguments[:2] + (send,)
         values = endpoints.labels_of(served)
-        call = partial(real, *arguments, **named)
+        call: Any = partial(real, *arguments, **named)
         if not name_of(_is_coroutine_function, real):  # it may do anything before it returns
             token = _served.set(served)
             try:
