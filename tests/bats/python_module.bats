@@ -942,6 +942,15 @@ def at_call(scope, receive, send):
     return {"fails": called}[scope["how"]] if scope["how"] != "waits" else application(scope, receive, send)
 
 
+async def of_one(scope):
+    pass
+
+
+try:
+    libpyprof.asgi(of_one)({"type": "http"}, None, None)
+    raise SystemExit("not raised by the call")
+except TypeError:
+    pass
 for served in at_call, libpyprof.asgi(at_call):
     try:
         asked(served, "raises")
@@ -954,6 +963,7 @@ other.send(None)
 assert described(lambda: other.send(None))[0] == repr(StopIteration("awaitable"))
 END
     timeout 60 "$PYPROF" run -- "$PYTHON" -W error ends.py 2>run.err || fail "$(cat run.err)"
+    ! grep 'never awaited' run.err || fail "$(cat run.err)"
     "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
 import json, sys
 rows = [row for row in json.load(sys.stdin)["by"] if row["value"] == "/"]

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from types import CoroutineType
 
 from . import _served
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
     from . import labels
 
-CO_COROUTINE = 0x80  # inspect's, which takes long to import
 
 
 def _mounts(routes: Any, path: str) -> str:
@@ -84,12 +82,25 @@ def _kind_of(message: Any) -> Any:
     return message["type"]
 
 
-async def counted(call: Any, endpoints: Endpoints, served: Request, scope: Any, root: Any, values: labels) -> Any:
+class _Answer:
+    """What an application has returned."""
+
+    __slots__ = "awaitable"
+
+    def __init__(self, awaitable: Any) -> None:
+        self.awaitable = awaitable
+
+    def __del__(self) -> None:
+        if type(self.awaitable) is CoroutineType and not self.awaitable.cr_running:
+            self.awaitable.close()  # if it was never awaited, Python says that of the coroutine that has this
+
+
+async def counted(answer: _Answer, endpoints: Endpoints, served: Request, scope: Any, root: Any, values: labels) -> Any:
     token = _served.set(served)
     steps = None
     try:
         with values:
-            response: Any = call()
+            response = answer.awaitable
             if type(response) is CoroutineType and not any(module in sys.modules for module in SWITCHING):
                 response = steps = pyprof_steps(response)
             return await response
@@ -112,34 +123,14 @@ def _request_of(scope: Any, receive: Any, send: Any) -> Optional[Request]:
     source = source if source is not None else scope
     outer = own_of(send)[0] if type(send) is _Send else _served.get()
     if outer is not None and not outer.ended:
-        if type(send) is _Send or outer.source is None or outer.source is source or (receive is not None and outer.receive is receive):
+        same = outer.source is source or (receive is not None and outer.receive is receive)
+        if same or outer.source is None or type(send) is _Send:
             return None
     return Request(scope.get("path", ""), scope.get("method", kind), source, receive)
 
 
 def _root_of(scope: Any) -> Any:
     return scope.get("root_path", "")
-
-
-def _is_coroutine_function(function: Any) -> bool:
-    code = getattr(function, "__code__", None) or type(function).__call__.__code__
-    return bool(code.co_flags & CO_COROUTINE)
-
-
-class _Answer:
-    """Returns what an application has returned already."""
-
-    __slots__ = "answer"
-
-    def __init__(self, answer: Any) -> None:
-        self.answer = answer
-
-    def __call__(self) -> Any:
-        return self.answer
-
-    def __del__(self) -> None:
-        if type(self.answer) is CoroutineType:
-            self.answer.close()  # nothing has awaited what awaits this one, and Python says that of the other
 
 
 class _Application(Stand):
@@ -161,19 +152,16 @@ class _Application(Stand):
         else:
             arguments = arguments[:2] + (send,)
         values = endpoints.labels_of(served)
-        call: Any = partial(real, *arguments, **named)
-        if not name_of(_is_coroutine_function, real):  # it may do anything before it returns
-            token = _served.set(served)
-            try:
-                with values:
-                    response = call()
-            except BaseException:
-                endpoints.count(served, 0)
-                raise
-            finally:
-                _served.reset(token)
-            call = _Answer(response)
-        return counted(call, endpoints, served, scope, root, values)
+        token = _served.set(served)
+        try:
+            with values:
+                answer = _Answer(real(*arguments, **named))
+        except BaseException:
+            endpoints.count(served, 0)
+            raise
+        finally:
+            _served.reset(token)
+        return counted(answer, endpoints, served, scope, root, values)
 
 
 def wrap(application: Any) -> Any:
