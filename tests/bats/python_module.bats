@@ -1029,6 +1029,21 @@ for application in new_headers, new_send, in_a_task, pipelined:
 asyncio.run(ask(inner, Text("/text/7")))
 
 
+def labelled(scope, receive, send):
+    with libpyprof.labels(endpoint="own"):
+        return plain(scope, receive, send)
+
+
+def parts(environ, start_response):
+    with libpyprof.labels(endpoint="own part"):
+        yield b"one"
+    yield b"two"
+
+
+asyncio.run(ask(libpyprof.asgi(labelled), "/labelled"))
+assert list(libpyprof.wsgi(parts)({"PATH_INFO": "/parts"}, None)) == [b"one", b"two"]
+
+
 class Scope(dict):
     def get(self, key, default=None):
         if key == "root_path":
@@ -1042,9 +1057,10 @@ END
     "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
 import json, sys
 counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
-assert counted == dict.fromkeys(["/new_headers", "/new_send", "/in_a_task", "/pipelined", "/next", "/text/*", "/scope"], 1), counted'
+expected = ["/new_headers", "/new_send", "/in_a_task", "/pipelined", "/next", "/text/*", "/scope", "own", "own part"]
+assert counted == dict.fromkeys(expected, 1), counted'
 }
 
-@test "asgi(): what is mounted behind middleware that makes new headers counts nothing; the next request of a connection counts" {
+@test "asgi(): what is mounted behind middleware that makes new headers counts nothing; the next of a connection counts; own labels stay" {
     with_each_python mounted_once
 }

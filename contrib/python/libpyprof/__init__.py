@@ -121,15 +121,13 @@ class _Scope:
         self.outer = outer
         self.depth: int = outer.depth + 1 if outer is not None else 1
         self.limit: int = outer.limit if outer is not None else limit
-        pairs: Dict[bytes, bytes] = {**outer.pairs, **values} if outer is not None else values
+        self.pairs: Dict[bytes, bytes] = {}  # of each key the innermost value, as long as there is room
         text = b""
-        for key, value in pairs.items():
+        for key, value in ({**outer.pairs, **values} if outer is not None else values).items():
             longer = (text and text + b";") + key + b"=" + value
             if len(longer) <= MOST_BYTES:
                 text = longer
-            else:
-                pairs = {name: pairs[name] for name in pairs if name != key}
-        self.pairs: Dict[bytes, bytes] = pairs  # of each key the innermost value, as long as there is room
+                self.pairs[key] = value
         self.text = text
 
 

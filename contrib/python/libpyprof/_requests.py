@@ -77,7 +77,9 @@ class Endpoints:
     def labels_of(self, served: Request) -> labels:
         if self.are_paths():
             served.endpoint = _endpoint(served.path)
-            return labels(endpoint=served.endpoint, method=served.method)
+            scope = labels(endpoint=served.endpoint, method=served.method)
+            scope._endpoint = None  # is not the program's own: that stays where this scope is entered again
+            return scope
         return labels(method=served.method)
 
     def count(self, served: Request, cpu_ns: int) -> None:
