@@ -118,7 +118,10 @@ pauses() {
 labels_are_bytes() {
     cat >labels.py <<'END'
 import asyncio
+import contextlib
 import contextvars
+import copy
+import pickle
 import threading
 import libpyprof
 from libpyprof import labels, pyprof_labels
@@ -225,15 +228,75 @@ def deep(depth):
 
 async def chain(left):
     with labels(left=left):
-        assert now() == b"left=%d" % left and len(libpyprof._scopes.get()) < 100
+        assert now() == b"left=%d" % left
         if left:
             await asyncio.ensure_future(chain(left - 1))
+
+
+def stays(times):
+    for n in range(times):
+        with labels(n=n):
+            pass
+        again.__exit__(None, None, None)  # of a scope that is not there
+        assert now() == b"tenant=outer", now()
+
+
+def left_inside(n):
+    with labels(tenant="inner"), labels(n=n):
+        if n:
+            left_inside(n - 1)
+
+
+class Text(str):
+    def fails(self, *arguments):
+        raise RuntimeError
+
+    encode = replace = split = isdigit = fails
+
+    def __str__(self):
+        return self
+
+
+async def goes_on(n, done):
+    labels(never="left").__enter__()
+    with labels(n=n):
+        assert now() == b"never=left;n=%d" % n and libpyprof._scopes.get().depth < 100, (n, now())
+        asyncio.ensure_future(goes_on(n - 1, done)) if n else done.set_result(None)
+
+
+async def go_on():
+    done = asyncio.get_running_loop().create_future()
+    asyncio.ensure_future(goes_on(1000, done))
+    await asyncio.wait_for(done, 20)
 
 
 within(3)
 deep(100)
 assert now() == b"none"
 asyncio.run(chain(100))
+with labels(tenant="outer"):
+    stays(3)
+    left_inside(200)
+    stays(100)
+    with contextlib.ExitStack() as stack:
+        for n in range(500):
+            stack.enter_context(labels(n=n, tenant=n % 2))
+            again.__exit__(None, None, None)
+        assert now() == b"tenant=1;n=499", now()
+    stays(3)
+assert now() == b"none"
+asyncio.run(go_on())
+with labels(**{Text("endpoint"): Text("/text")}):
+    assert now() == b"endpoint=/text", now()
+    libpyprof.request(Text("/text"), 1)
+copied = copy.copy(pickle.loads(pickle.dumps(again)))
+with again:
+    with copied:
+        assert now() == b"tenant=again"
+    with copied:
+        pass
+    assert now() == b"tenant=again"
+assert now() == b"none"
 assert asyncio.run(several()) == [b"none"] * 3 and now() == b"none"
 found = []
 threads = [threading.Thread(target=in_thread, args=(found,)) for _ in range(4)]
@@ -650,6 +713,131 @@ END
     with_each_python names_that_fail
 }
 
+operators() {
+    cat >operators.py <<'END'
+import copy, gc, inspect, pickle, sys, weakref
+import libpyprof
+
+
+class Operators:
+    def __call__(self, environ, start_response=None):
+        return [b"x"]
+
+    def __or__(self, other):
+        return "or"
+
+    __ror__ = __lt__ = __matmul__ = __or__
+    __format__ = lambda self, how: "formatted " + how
+    __ne__ = lambda self, other: "ne"
+    __instancecheck__ = __subclasscheck__ = lambda self, other: True
+    __sizeof__ = lambda self: 4711
+    __len__ = staticmethod(lambda: 3)
+
+
+class Meta(type):
+    __getitem__ = lambda cls, key: (cls.__name__, key)
+
+
+class Class(metaclass=Meta):
+    def __init__(self, environ, start_response):
+        pass
+
+    def __iter__(self):
+        yield b"x"
+
+    def __or__(self, other):  # of its objects, not its own
+        return "or"
+
+
+def function(environ, start_response):
+    yield b"x"
+
+
+def described(call, *arguments):
+    try:
+        return str(call(*arguments))
+    except BaseException as error:
+        return type(error).__name__
+
+
+def subclass(base):
+    class Sub(base):
+        def __init__(self):
+            super().__init__({}, None)
+
+    return [kind.__name__ for kind in Sub.__mro__], isinstance(Sub(), base), issubclass(Sub, base), list(Sub())
+
+
+ASKED = {
+    "operators": ("a | 1", "1 | a", "a < 1", "a @ 1", "a != a", "format(a, '>')", "isinstance(1, a)", "issubclass(int, a)", "len(a)", "-a",
+                  "a[1]", "sys.getsizeof(a) > 4700", "inspect.signature(a)", "bool(a)", "a > 1"),
+    "kind": ("isinstance(a({}, None), a)", "isinstance(1, a)", "issubclass(real, a)", "subclass(a)", "a['k']", "a | None", "None | a",
+             "inspect.signature(a)", "pickle.loads(pickle.dumps(a)) is a", "copy.copy(a) is a", "copy.deepcopy([a])[0] is a"),
+    "function": ("inspect.signature(a)", "copy.copy(a) is a", "copy.deepcopy([a])[0] is a", "isinstance(1, a)", "a | 1",
+                 "all(pickle.loads(pickle.dumps(a, n)) is a for n in range(5))", "pickle.loads(pickle._dumps(a)) is a"),
+    "nothing": ("a is None",),
+}
+reals = {"operators": Operators(), "kind": Class, "function": function, "nothing": None}
+for wrap in libpyprof.wsgi, libpyprof.asgi:
+    for name, asked in ASKED.items():
+        real = reals[name]
+        for expression in asked:
+            a = real
+            plain = described(eval, expression, globals())
+            a = wrap(real)
+            Class, function = (a if name == "kind" else Class), (a if name == "function" else function)
+            wrapped = described(eval, expression, globals())
+            assert plain == wrapped, (wrap, name, expression, plain, wrapped)
+            Class, function = reals["kind"], reals["function"]
+
+
+class Held:
+    pass
+
+
+def ends(how):
+    """A generator that is closed, or that an error is thrown into."""
+    held = Held()
+    seen.append(weakref.ref(held))
+    try:
+        yield 1
+    except GeneratorExit:
+        if how == "value":
+            return "closed"
+        if how == "again":
+            yield 2
+        raise
+    except KeyError:
+        if how == "raises":
+            raise
+        yield "thrown"
+    yield "next"
+
+
+def thrown(body, error):
+    return next(body), body.throw(error), next(body)
+
+
+def closed(body):
+    return next(body), body.close()
+
+
+gc.disable()
+for how in "value", "again", "raises", "goes on":
+    for call in closed, lambda body: thrown(body, KeyError(1)), lambda body: thrown(body, GeneratorExit()):
+        seen = []
+        plain = described(call, ends(how))
+        assert plain == described(call, libpyprof.wsgi(lambda environ, start: ends(how))({}, None)), (how, plain)
+        assert (seen[0]() is None) == (seen[1]() is None), how  # without the cycle collector
+END
+    "$PYTHON" operators.py
+    timeout 60 "$PYPROF" run -- "$PYTHON" operators.py 2>run.err || fail "$(cat run.err)"
+}
+
+@test "what wsgi() and asgi() return has the application's operators, classes, copies and signature; bodies end as without" {
+    with_each_python operators
+}
+
 asgi_is_transparent() {
     cat >ends.py <<'END'
 import asyncio, contextvars, gc, traceback
@@ -746,17 +934,133 @@ def ends(served):
 
 plain, measured = ends(counted), ends(libpyprof.asgi(application))
 assert plain == measured, f"{plain}\n{measured}"
+called = []
+
+
+def at_call(scope, receive, send):
+    called.append(scope)
+    return {"fails": called}[scope["how"]] if scope["how"] != "waits" else application(scope, receive, send)
+
+
+async def of_one(scope):
+    pass
+
+
+try:
+    libpyprof.asgi(of_one)({"type": "http"}, None, None)
+    raise SystemExit("not raised by the call")
+except TypeError:
+    pass
+for served in at_call, libpyprof.asgi(at_call):
+    try:
+        asked(served, "raises")
+        raise SystemExit("not raised by the call")
+    except KeyError:
+        asked(served, "waits").close()
+assert len(called) == 4
 other = asked(libpyprof.asgi(lambda *arguments: Awaitable()), "")
 other.send(None)
 assert described(lambda: other.send(None))[0] == repr(StopIteration("awaitable"))
 END
     timeout 60 "$PYPROF" run -- "$PYTHON" -W error ends.py 2>run.err || fail "$(cat run.err)"
+    ! grep 'never awaited' run.err || fail "$(cat run.err)"
     "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
 import json, sys
 rows = [row for row in json.load(sys.stdin)["by"] if row["value"] == "/"]
-assert rows[0]["requests"] == 14 and rows[0]["measured_requests"] == 13, rows'
+assert rows[0]["requests"] == 15 and rows[0]["measured_requests"] == 13, rows'
 }
 
 @test "asgi(): cancellation, errors, what is thrown, closed, dropped and returned are as without it" {
     with_each_python asgi_is_transparent
+}
+
+mounted_once() {
+    cat >mounted.py <<'END'
+import asyncio
+import libpyprof
+
+
+async def plain(scope, receive, send):
+    await send({"type": "http.response.start"})
+
+
+class Text(str):
+    def fails(self, *arguments):
+        raise RuntimeError
+
+    encode = replace = split = isdigit = fails
+
+
+inner = libpyprof.asgi(plain)
+
+
+async def new_headers(scope, receive, send):
+    await inner(dict(scope, headers=[*scope["headers"], (b"x-request-id", b"1")]), receive, send)
+
+
+async def new_send(scope, receive, send):
+    async def sends(message):
+        await send(message)
+
+    await inner(dict(scope, headers=[*scope["headers"]]), receive, sends)
+
+
+async def in_a_task(scope, receive, send):
+    await asyncio.ensure_future(new_headers(scope, receive, send))
+
+
+async def pipelined(scope, receive, send):
+    """As a server that starts the next request in the context of the one before."""
+    await asyncio.ensure_future(ask(inner, "/next"))
+
+
+async def ask(application, path):
+    async def receive():
+        pass
+
+    async def send(message):
+        pass
+
+    await application({"type": "http", "path": path, "method": "GET", "headers": []}, receive, send)
+
+
+for application in new_headers, new_send, in_a_task, pipelined:
+    asyncio.run(ask(libpyprof.asgi(application), "/" + application.__name__))
+asyncio.run(ask(inner, Text("/text/7")))
+
+
+def labelled(scope, receive, send):
+    with libpyprof.labels(endpoint="own"):
+        return plain(scope, receive, send)
+
+
+def parts(environ, start_response):
+    with libpyprof.labels(endpoint="own part"):
+        yield b"one"
+    yield b"two"
+
+
+asyncio.run(ask(libpyprof.asgi(labelled), "/labelled"))
+assert list(libpyprof.wsgi(parts)({"PATH_INFO": "/parts"}, None)) == [b"one", b"two"]
+
+
+class Scope(dict):
+    def get(self, key, default=None):
+        if key == "root_path":
+            raise RuntimeError
+        return super().get(key, default)
+
+
+asyncio.run(inner(Scope(type="http", path="/scope"), None, lambda message: asyncio.sleep(0)))
+END
+    timeout 60 "$PYPROF" run -- "$PYTHON" mounted.py 2>run.err || fail "$(cat run.err)"
+    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
+import json, sys
+counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
+expected = ["/new_headers", "/new_send", "/in_a_task", "/pipelined", "/next", "/text/*", "/scope", "own", "own part"]
+assert counted == dict.fromkeys(expected, 1), counted'
+}
+
+@test "asgi(): what is mounted behind middleware that makes new headers counts nothing; the next of a connection counts; own labels stay" {
+    with_each_python mounted_once
 }

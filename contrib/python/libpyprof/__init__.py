@@ -11,12 +11,13 @@ label creator, and `pyprof report --by label:creator` shows whose background tas
 
 from __future__ import annotations
 
+from _weakref import ref  # loaded already
 from contextvars import ContextVar
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
-    from typing import Any, Dict, Optional, Tuple, Type, TypeVar
+    from typing import Any, Dict, List, Optional, Tuple, Type, TypeVar
 
     Application = TypeVar("Application")
 
@@ -24,10 +25,9 @@ __all__ = ["asgi", "is_active", "labels", "pause", "request", "resume", "task_cr
 
 # The profiler finds this variable by its name.
 pyprof_labels: ContextVar[bytes] = ContextVar("pyprof_labels")
-# The scopes that this context is in, the outermost first: their labels, the object, how often it was entered there. The
-# outermost of too many are one without an object: each of a chain of tasks may inherit those of the one before.
-_scopes: ContextVar[Tuple[Tuple[Dict[bytes, bytes], Any, int], ...]] = ContextVar("pyprof_scopes", default=())
-MOST_SCOPES = 32
+# The innermost of the scopes that this context is in.
+_scopes: ContextVar[Optional[_Scope]] = ContextVar("pyprof_scopes", default=None)
+MOST_SCOPES = 1000  # that can be left, of a context
 MOST_BYTES = 256
 
 _library: Any = None  # False: not preloaded
@@ -100,7 +100,7 @@ def request(endpoint: str, cpu_ns: int = 0) -> None:
 
 def _string(value: object) -> str:
     try:
-        return str(value)
+        return str.__str__(str(value))  # no subclass, of which each method may be the program's
     except Exception:  # without the profiler it would be none
         return "?"
 
@@ -110,21 +110,49 @@ def _text(value: str) -> bytes:
     return text.replace(b";", b"%3B").replace(b"=", b"%3D").replace(b"\n", b"%0A")
 
 
-def _set_scopes(scopes: Any) -> None:
-    """Has the context their labels: of each key the innermost value, as long as there is room."""
-    if len(scopes) > MOST_SCOPES:
-        (outer, _, times), (inner, _, more) = scopes[:2]
-        scopes = (({**outer, **inner}, None, times + more),) + scopes[2:]
-    pairs: Dict[bytes, bytes] = {}
-    for values, _, _ in scopes:
-        pairs.update(values)
-    text = b""
-    for key, value in pairs.items():
-        longer = (text and text + b";") + key + b"=" + value
-        if len(longer) <= MOST_BYTES:
-            text = longer
-    _scopes.set(scopes)
-    pyprof_labels.set(text)
+class _Scope:
+    """An object's labels in a context, with those of the scopes outside it. It never changes: contexts share it."""
+
+    __slots__ = "owner", "values", "outer", "pairs", "text", "depth", "limit"
+
+    def __init__(self, owner: Any, values: Dict[bytes, bytes], outer: Optional[_Scope], limit: int = 32) -> None:
+        self.owner = owner  # a weak reference to the object. Dead: nothing is left that could leave this scope
+        self.values = values
+        self.outer = outer
+        self.depth: int = outer.depth + 1 if outer is not None else 1
+        self.limit: int = outer.limit if outer is not None else limit
+        self.pairs: Dict[bytes, bytes] = {}  # of each key the innermost value, as long as there is room
+        text = b""
+        for key, value in ({**outer.pairs, **values} if outer is not None else values).items():
+            longer = (text and text + b";") + key + b"=" + value
+            if len(longer) <= MOST_BYTES:
+                text = longer
+                self.pairs[key] = value
+        self.text = text
+
+
+def _set_scope(scope: Optional[_Scope]) -> None:
+    _scopes.set(scope)
+    pyprof_labels.set(scope.text if scope is not None else b"")
+
+
+def _joined(scope: Optional[_Scope]) -> Optional[_Scope]:
+    """The same labels in fewer scopes: each of a chain of tasks inherits those of the one before, and leaves its own only."""
+    kept: List[Tuple[Any, Dict[bytes, bytes]]] = []  # the innermost first
+    while scope is not None and len(kept) < MOST_SCOPES:
+        if scope.owner is not None and scope.owner() is not None:
+            kept.append((scope.owner, scope.values))
+        elif kept and kept[-1][0] is None:
+            kept[-1] = None, {**scope.values, **kept[-1][1]}
+        else:
+            kept.append((None, scope.values))
+        scope = scope.outer
+    if scope is not None:
+        kept.append((None, scope.pairs))
+    joined = None
+    for owner, values in reversed(kept):
+        joined = _Scope(owner, values, joined, max(32, 2 * len(kept)))
+    return joined
 
 
 class labels:
@@ -143,14 +171,22 @@ class labels:
             _labels_known = True
             _call("pyprof_find_contexts")
         strings = {key: _string(value) for key, value in values.items()}
-        self._values = {_text(key): _text(value) for key, value in strings.items()}
+        self._values = {_text(_string(key)): _text(value) for key, value in strings.items()}
+        self._last: Optional[_Scope] = None  # that was entered
         self._endpoint = strings["endpoint"] if values.get("endpoint") is not None else None
+
+    def __getstate__(self) -> Dict[str, Any]:
+        return dict(self.__dict__, _last=None)  # is of this object alone
 
     def __enter__(self) -> labels:
         if self._is_used:
-            scopes = _scopes.get()
-            times = scopes[-1][2] if scopes and scopes[-1][1] is self else 0
-            _set_scopes((scopes[:-1] if times else scopes) + ((self._values, self, times + 1),))
+            outer, scope = _scopes.get(), self._last
+            if scope is None or scope.outer is not outer:
+                if outer is not None and outer.depth >= outer.limit:
+                    outer = _joined(outer)
+                scope = self._last = _Scope(ref(self), self._values, outer)
+            _scopes.set(scope)
+            pyprof_labels.set(scope.text)
             if self._endpoint is not None:
                 served = _served.get()
                 if served is not None:
@@ -161,20 +197,23 @@ class labels:
         self, kind: Optional[Type[BaseException]], error: Optional[BaseException], trace: Optional[TracebackType]
     ) -> None:
         if self._is_used:
-            scopes = _scopes.get()
-            # Not there: a generator is closed in another context. Not the last: generators end in another order.
-            for i in range(len(scopes) - 1, -1, -1):
-                values, scope, times = scopes[i]
-                if scope is self or scope is None:
-                    _set_scopes(scopes[:i] + (((values, scope, times - 1),) if times > 1 else ()) + scopes[i + 1 :])
-                    break
+            scope, owner, inner = _scopes.get(), ref(self), []
+            # Not the last: generators end in another order. Not there: a generator is closed in another context.
+            while scope is not None and scope.owner is not owner:
+                inner.append(scope)
+                scope = scope.outer
+            if scope is not None:
+                scope = scope.outer
+                for again in reversed(inner):
+                    scope = _Scope(again.owner, again.values, scope)
+                _set_scope(scope)
 
 
 def wsgi(application: Application) -> Application:
     """The same WSGI application. Its requests are counted, with their CPU time; its samples have the label method, and
     endpoint if the application is not of Flask or Django, whose endpoints the profiler knows.
     """
-    if not _function("pyprof_request"):
+    if not callable(application) or not _function("pyprof_request"):
         return application
     from ._wsgi import wrap
 
@@ -187,7 +226,7 @@ def asgi(application: Application) -> Application:
     threads that these start; its samples have the label method, and endpoint if the application is not of Starlette,
     FastAPI or Django, whose endpoints the profiler knows. Of ASGI 2 nothing is counted.
     """
-    if not _function("pyprof_request"):
+    if not callable(application) or not _function("pyprof_request"):
         return application
     from ._asgi import wrap
 

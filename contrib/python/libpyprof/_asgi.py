@@ -13,7 +13,10 @@ from ._steps import pyprof_steps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Dict, Optional, Tuple
+    from typing import Any, Optional
+
+    from . import labels
+
 
 
 def _mounts(routes: Any, path: str) -> str:
@@ -79,20 +82,25 @@ def _kind_of(message: Any) -> Any:
     return message["type"]
 
 
-async def counted(
-    application: Any, endpoints: Endpoints, served: Request, arguments: Tuple[Any, ...], named: Dict[str, Any]
-) -> Any:
-    scope = arguments[0] if arguments else named["scope"]
-    root = scope.get("root_path", "")
-    if "send" in named:
-        named = dict(named, send=_Send(named["send"], (served, scope, root)))
-    else:
-        arguments = arguments[:-1] + (_Send(arguments[-1], (served, scope, root)),)
+class _Answer:
+    """What an application has returned."""
+
+    __slots__ = "awaitable"
+
+    def __init__(self, awaitable: Any) -> None:
+        self.awaitable = awaitable
+
+    def __del__(self) -> None:
+        if type(self.awaitable) is CoroutineType and not self.awaitable.cr_running:
+            self.awaitable.close()  # if it was never awaited, Python says that of the coroutine that has this
+
+
+async def counted(answer: _Answer, endpoints: Endpoints, served: Request, scope: Any, root: Any, values: labels) -> Any:
     token = _served.set(served)
     steps = None
     try:
-        with endpoints.labels_of(served):
-            response: Any = application(*arguments, **named)
+        with values:
+            response = answer.awaitable
             if type(response) is CoroutineType and not any(module in sys.modules for module in SWITCHING):
                 response = steps = pyprof_steps(response)
             return await response
@@ -106,29 +114,54 @@ async def counted(
         endpoints.count(served, steps.cpu_ns if steps is not None else 0)
 
 
-def _request_of(scope: Any) -> Optional[Request]:
+def _request_of(scope: Any, receive: Any, send: Any) -> Optional[Request]:
     """The request. None: the scope has none, or an application that this one is mounted in counts it."""
-    kind = scope.get("type")
+    kind = scope.get("type") if isinstance(scope, dict) else None
     if kind not in ("http", "websocket"):
         return None
     source = scope.get("headers")  # of a copy of the scope they are the same
     source = source if source is not None else scope
-    outer = _served.get()
-    if outer is not None and not outer.ended and (outer.source is source or outer.source is None):
-        return None
-    return Request(scope.get("path", ""), scope.get("method", kind), source)
+    outer = own_of(send)[0] if type(send) is _Send else _served.get()
+    if outer is not None and not outer.ended:
+        same = outer.source is source or (receive is not None and outer.receive is receive)
+        if same or outer.source is None or type(send) is _Send:
+            return None
+    return Request(scope.get("path", ""), scope.get("method", kind), source, receive)
+
+
+def _root_of(scope: Any) -> Any:
+    return scope.get("root_path", "")
 
 
 class _Application(Stand):
     __slots__ = ()
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        served = None
+        real, endpoints, served = real_of(self), own_of(self), None
         if len(arguments) + len(named) == 3 and (len(arguments) == 3 or "send" in named):
-            served = name_of(_request_of, arguments[0] if arguments else named.get("scope"))
+            scope = arguments[0] if arguments else named.get("scope")
+            receive = arguments[1] if len(arguments) > 1 else named.get("receive")
+            send = named["send"] if "send" in named else arguments[2]
+            served = name_of(_request_of, scope, receive, send)
         if served is None:
-            return real_of(self)(*arguments, **named)
-        return counted(real_of(self), own_of(self), served, arguments, named)
+            return real(*arguments, **named)
+        root = name_of(_root_of, scope) or ""
+        send = _Send(send, (served, scope, root))
+        if "send" in named:
+            named["send"] = send
+        else:
+            arguments = arguments[:2] + (send,)
+        values = endpoints.labels_of(served)
+        token = _served.set(served)
+        try:
+            with values:
+                answer = _Answer(real(*arguments, **named))
+        except BaseException:
+            endpoints.count(served, 0)
+            raise
+        finally:
+            _served.reset(token)
+        return counted(answer, endpoints, served, scope, root, values)
 
 
 def wrap(application: Any) -> Any:

@@ -30,15 +30,15 @@ _here = _Here()
 class Request:
     """A request that is being served."""
 
-    __slots__ = "own", "name", "endpoint", "path", "method", "source", "thread", "turn", "begun_ns", "ended"
+    __slots__ = "own", "name", "endpoint", "path", "method", "source", "receive", "thread", "turn", "begun_ns", "ended"
 
-    def __init__(self, path: object, method: object, source: object = None) -> None:
+    def __init__(self, path: object, method: object, source: object = None, receive: object = None) -> None:
         self.own: Optional[str] = None  # the program's own label
         self.name: Optional[str] = None  # as the framework calls it; "": it has no route; None: there is no framework
         self.endpoint: Optional[str] = None  # by its path
-        self.path = path if isinstance(path, str) else ""
+        self.path = str.__str__(path) if isinstance(path, str) else ""
         self.method = method
-        self.source = source  # what the server has made for this request alone
+        self.source, self.receive = source, receive  # what the server has made for this request alone
         self.thread = self.turn = self.begun_ns = 0
         self.ended = False
 
@@ -77,7 +77,9 @@ class Endpoints:
     def labels_of(self, served: Request) -> labels:
         if self.are_paths():
             served.endpoint = _endpoint(served.path)
-            return labels(endpoint=served.endpoint, method=served.method)
+            scope = labels(endpoint=served.endpoint, method=served.method)
+            scope._endpoint = None  # is not the program's own: that stays where this scope is entered again
+            return scope
         return labels(method=served.method)
 
     def count(self, served: Request, cpu_ns: int) -> None:

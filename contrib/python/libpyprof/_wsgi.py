@@ -63,21 +63,20 @@ def _is_told(body: Any, end: _End) -> bool:
 def _steps(body: Any, scope: labels, end: _End) -> Generator[Any, Any, Any]:
     """The generator, of which each step runs as a part of the request."""
     served = end.served
-    step: Any = body.send
+    send = step = body.send
     arguments: Any = (None,)
+    in_step = _Step(served, scope)
     try:
         while True:
-            with _Step(served, scope):
+            with in_step:
                 try:
                     part = step(*arguments)
                 except StopIteration as stop:
                     return stop.value
+                finally:
+                    del arguments  # an error's traceback has this frame
             try:
-                step, arguments = body.send, ((yield part),)
-            except GeneratorExit:
-                with _Step(served, scope):
-                    body.close()
-                raise
+                step, arguments = send, ((yield part),)
             except BaseException as error:
                 step, arguments = body.throw, (error,)
     finally:
