@@ -164,9 +164,9 @@ enum pp_wake {
     PP_WAKE_STACK = 4,      /* a thread's unknown_stack_sp was set */
     PP_WAKE_STOP = 8,       /* the flush thread must stop */
     PP_WAKE_EXEC = 16,      /* exec is about to replace the program */
+    PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
     PP_WAKE_EVENT = 64,     /* a thread has asked_for_event, threads_begun was set, or all events are to end */
     PP_WAKE_CONTEXTS = 128, /* a frame of a source of contexts that is not known yet was met, or the program says so */
-    PP_WAKE_COST = 32,      /* a thread's handlers have exceeded review_ns */
     PP_WAKE_WAITING = 256,  /* a thread without Python frames was sampled */
     PP_WAKE_TRACES = 512,   /* traces_pause is to end */
     PP_WAKE_SIGNAL = 1024,  /* others send SIGURG to a program that leaves it alone */

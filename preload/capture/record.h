@@ -130,8 +130,9 @@ struct pp_record_sample {
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */
 };
 
-#define PP_SHORT_ROUND_TICKS                                                                                           \
-    8u /* of CPU time from wait to wait: up to there ticks meet some work too much, some not at all */
+/* CPU time from wait to wait, in ticks: up to there ticks meet some work too much, some not at all. */
+#define PP_SHORT_ROUND_TICKS 8u
+
 /* Whether the thread waits so often that its work may be in step with the kernel's ticks, which then meet it unevenly:
  * where switches were counted. async-signal-safe. */
 static inline bool pp_waits_often(const struct pp_record_sample *sample, uint64_t tick_ns)

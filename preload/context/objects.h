@@ -2,7 +2,7 @@
 /* Reads Python objects: attributes of instances, dicts, strings. Every read is bounded and checks types first; an
  * object that is being changed reads as absent.
  *
- * A plain reader loads what the thread keeps alive that holds the GIL and was interrupted. Nobody else can drop a
+ * A plain reader loads what the interrupted thread keeps alive, which holds the GIL. No other thread can drop a
  * reference then, and this thread stores the new pointer before it drops the old reference (Py_SETREF), in dicts and
  * their values, types, contexts, tasks and futures: what a field leads to is alive after every instruction. Where that
  * is not so the reader is careful, which is to copy: the items of a list that grows, a deque, what greenlet 1.x and

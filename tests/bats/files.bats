@@ -229,7 +229,7 @@ worker, = [process for process in json.load(sys.stdin)["processes"] if process["
 assert worker["samples"] > 2, worker'
 }
 
-# The directory is new, as in each container: nobody but the workers has written yet, their parent is as young as they are.
+# The directory is new, as in each container: only the workers have written yet, their parent is as young as they are.
 @test "workers that are killed young, of a program that has just begun: their profiles, root's too" {
     cat >begins.py <<'END'
 import subprocess

@@ -26,7 +26,7 @@ libpyprof.resume()
 
 class Lazy:
     def __str__(self):
-        raise AssertionError("nobody asks for it")
+        raise AssertionError("the module has called this")
 
 
 labels = libpyprof.labels(endpoint=Lazy())

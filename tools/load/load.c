@@ -201,7 +201,8 @@ static uint64_t run_start(const struct pt_files *files, const struct pt_load_req
     return start;
 }
 
-/* Sets whether processes run that have not ended by their logs. What is in one file with others is asked for now. */
+/* Sets whether processes run that have not ended by their logs. Of those that share a file with others the kernel is
+ * asked here. */
 static void find_ends(const struct pt_files *files, struct pt_profile *profile)
 {
     for (uint32_t i = 0; i < profile->processes.count; i++) {

@@ -159,6 +159,22 @@ bool pt_source_is_python(const char *path)
     return *path == '<' || !dot || strcmp(dot, ".py") == 0 || strcmp(dot, ".pyw") == 0;
 }
 
+const char *pt_source_state_text(enum pt_source_state state, const char *path)
+{
+    switch (state) {
+    case PT_SOURCE_MISSING:
+        return "the source is not here: lines without their text";
+    case PT_SOURCE_NEWER:
+        return "the source was changed, it is newer than the profile: lines without their text";
+    case PT_SOURCE_OTHER:
+        return pt_source_is_python(path) ? "the source is not what ran (functions are elsewhere in it): lines without "
+                                           "their text"
+                                         : "a template: lines of the Python code that its engine made of it";
+    default:
+        return "";
+    }
+}
+
 void pt_source_free(struct pt_source *source)
 {
     free(source->text);

@@ -33,6 +33,8 @@ bool pt_source_defines(const struct pt_source *source, const char *qualname, uin
 /* Returns whether the path is that of a Python file. Functions of another file, as of a template of Jinja's, are of
  * code that an engine made of it. */
 bool pt_source_is_python(const char *path);
+/* Returns why there is no text, in words; "" where there is. path: of the file. */
+const char *pt_source_state_text(enum pt_source_state state, const char *path);
 void pt_source_free(struct pt_source *source);
 
 /* Returns the text of a line, from 1 on, without its end; NULL if there is no such line. */

@@ -39,18 +39,6 @@ static struct pt_line_sums find_files(const struct pt_profile *profile, const ch
     return files;
 }
 
-static void print_state(enum pt_source_state state, const char *path)
-{
-    if (state == PT_SOURCE_MISSING)
-        printf("  the source is not here: lines without their text\n");
-    else if (state == PT_SOURCE_NEWER)
-        printf("  the source was changed after the profile began: lines without their text\n");
-    else if (state == PT_SOURCE_OTHER && !pt_source_is_python(path))
-        printf("  a template: lines of the Python code that its engine made of it\n");
-    else if (state == PT_SOURCE_OTHER)
-        printf("  the source is not what ran (functions are elsewhere in it): lines without their text\n");
-}
-
 static void print_source(const char *text, size_t length, uint32_t used)
 {
     struct pt_buffer line = {0};
@@ -82,7 +70,8 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
                        pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
                        pt_seconds(whole->ns));
     struct pt_source source = pt_source_of_file(profile, file->path);
-    print_state(source.state, pt_string(profile, file->path));
+    if (source.state != PT_SOURCE_READ)
+        printf("  %s\n", pt_source_state_text(source.state, pt_string(profile, file->path)));
     size_t length;
     bool gap = false;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%s%7s\n", "SELF", "TOTAL", whole->ci ? PT_INTERVAL_HEADING : "",

@@ -88,16 +88,6 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
     pt_buffer_free(&carets);
 }
 
-static void print_state(enum pt_source_state state, const char *path)
-{
-    if (state == PT_SOURCE_NEWER)
-        puts("  (the file is newer than this profile: its text is not shown)");
-    else if (state == PT_SOURCE_OTHER && !pt_source_is_python(path))
-        puts("  (a template: lines of the Python code that its engine made of it)");
-    else if (state == PT_SOURCE_OTHER)
-        puts("  (the file is not the one that ran: its text is not shown)");
-}
-
 static void print_shown(const struct pt_shown_line *shown)
 {
     struct pt_buffer text = {0}, harmless = {0};
@@ -120,7 +110,8 @@ static void print_lines(const struct pt_report *report, const struct pt_hottest 
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
                        pt_string(profile, function->short_file),
                        hottest->application ? "all that they call outside of the application" : "the C code they call");
-    print_state(source.state, pt_string(profile, function->file));
+    if (source.state == PT_SOURCE_NEWER || source.state == PT_SOURCE_OTHER)
+        printf("  (%s)\n", pt_source_state_text(source.state, pt_string(profile, function->file)));
     for (uint32_t i = 0; i < count && i < most; i++) {
         double share = pt_percent(lines[i].ns, report->whole_ns);
         pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", pt_seconds(lines[i].ns), share);
