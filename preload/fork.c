@@ -4,11 +4,13 @@
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
+#include "flush/fork_gate.h"
 #include "flush/lifecycle.h"
 #include "libunwind/libunwind.h"
 #include "modules/jit_code.h"
 #include "modules/modules.h"
 #include "start.h"
+#include "threads/after_fork.h"
 #include "threads/registry.h"
 #include "threads/thread_slot.h"
 #include <stddef.h>

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_names.h"
 #include "../arch/arch.h"
+#include "loader_copy.h"
 #include "loader_lock.h"
 #include "safe_copy.h"
 #include <string.h>

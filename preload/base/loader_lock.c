@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "loader_lock.h"
 #include "elf_names.h"
+#include "loader_copy.h"
 #include "safe_copy.h"
 #include "syscalls.h"
 #include <stdatomic.h>
@@ -20,7 +21,7 @@ struct search {
 };
 
 static const int *lock;
-static bool lost, by_copies;
+static bool lost;
 static _Atomic int visitor; /* tid, from the first callback on */
 
 static int find_end(struct dl_phdr_info *info, size_t size, void *argument)
@@ -85,29 +86,11 @@ static bool has_its_end(uintptr_t base, const ElfW(Phdr) * headers, unsigned cou
     return last && pp_safe_copy(&byte, base + last->p_vaddr + last->p_filesz - 1, 1);
 }
 
-void pp_loader_visit_by_copies(void)
-{
-    by_copies = true;
-}
-
-bool pp_loader_is_copied(void)
-{
-    return by_copies;
-}
-
-bool pp_loader_read(void *to, uintptr_t from, size_t size)
-{
-    if (by_copies)
-        return pp_safe_copy(to, from, size);
-    memcpy(to, (const void *)from, size);
-    return true;
-}
-
 struct dl_phdr_info pp_loader_copy(const struct dl_phdr_info *info, size_t size, ElfW(Phdr) headers[PP_MAX_HEADERS])
 {
     struct dl_phdr_info object = {0};
     memcpy(&object, info, size < sizeof object ? size : sizeof object);
-    if (!by_copies)
+    if (!pp_loader_is_copied())
         return object;
     object.dlpi_phdr = headers;
     if (object.dlpi_phnum > PP_MAX_HEADERS ||

@@ -14,12 +14,6 @@ void pp_loader_lock_find(const void *rtld_global);
 /* Its word, 0 while it is free; NULL when it was not found. */
 const int *pp_loader_lock(void);
 
-/* From here on what the loader's list points to is copied: a filter of the program may kill for that, or permits it. */
-void pp_loader_visit_by_copies(void);
-bool pp_loader_is_copied(void);
-/* Reads what the loader's list points to; false where copies are made and it is not there any more. */
-bool pp_loader_read(void *to, uintptr_t from, size_t size);
-
 /* Calls back for each loaded object, with that lock held, until the callback returns another value than 0. Does nothing
  * where the lock is lost or the C library cannot do it. Normal context. */
 void pp_loader_visit(int (*callback)(struct dl_phdr_info *, size_t, void *), void *argument);

@@ -4,7 +4,6 @@
 #define PP_CAPTURE_H
 
 #include "../base/process.h"
-#include "../context/facts.h"
 #include "libunwind_walk.h"
 #include "python_layout.h"
 #include "slot.h"
@@ -155,9 +154,6 @@ static inline const struct pp_python *pp_python_of_code(uintptr_t address)
     return NULL;
 }
 
-/* Handles our signal. Installed with SA_SIGINFO | SA_RESTART and all signals blocked. */
-void pp_handle_signal(int signal, siginfo_t *info, void *context);
-
 enum pp_wake {
     PP_WAKE_DRAIN = 1,      /* a ring is half full or lacks room for copies of stacks, or many threads have ended */
     PP_WAKE_MODULES = 2,    /* PP_MODULES_WANTED was set */
@@ -177,17 +173,6 @@ enum pp_wake {
 #define PP_EVENT_FIRST_FD  32
 #define PP_EVENT_SLOTS     1024
 #define PP_EVENT_DRAW_EACH 100 /* signals: then the thread asks for another period */
-
-/* Writes both stacks of the interrupted thread into its ring, or counts a loss in the slot. cpu_ns: the thread's CPU
- * clock at the start of the handler; due_ns: see pp_record_sample. async-signal-safe; bounded by PP_MAX_*. */
-void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns);
-
-/* Counts a sample by its CPU time alone if PYPROF_TRACES=…,only leaves it out: then returns true. async-signal-safe;
- * bounded. */
-bool pp_leave_out(struct pp_slot *slot, uint64_t cpu_ns);
-
-/* Counts a sample at this reading of the thread's CPU clock as lost. async-signal-safe. */
-void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns);
 
 /* Returns a live thread's slot, NULL if it has none. async-signal-safe, bounded by the number of slots. */
 struct pp_slot *pp_slot_of(int tid);

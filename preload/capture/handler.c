@@ -7,16 +7,7 @@
 #include "due.h"
 #include "safe_read.h"
 #include "slot_memory.h"
-#include <linux/futex.h>
 #include <string.h>
-
-struct pp_capture pp_capture;
-
-void pp_wake_flush(enum pp_wake why)
-{
-    if (atomic_fetch_or_explicit(&pp_capture.wake, why, memory_order_release) == 0)
-        pp_syscall4(SYS_futex, (long)&pp_capture.wake, FUTEX_WAKE_PRIVATE, 1, 0);
-}
 
 /* Returns the slot that the signal of our timer or of our event names, NULL if it comes late and its thread is gone.
  * async-signal-safe. */
@@ -43,27 +34,6 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
 #undef ADD
     if (ns > atomic_load_explicit(&slot->cost.max_ns, memory_order_relaxed))
         atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
-}
-
-struct pp_slot *pp_slot_of(int tid)
-{
-    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid) == tid)
-            return slot;
-    return NULL;
-}
-
-uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
-{
-    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed), former = slot->thread.own_signal;
-    if (former == signal)
-        return mask;
-    uint64_t bit = (uint64_t)1 << (signal - 1);
-    if (slot->thread.believes_blocked)
-        mask |= (uint64_t)1 << (former - 1);
-    slot->thread.believes_blocked = (mask & bit) != 0;
-    slot->thread.own_signal = signal;
-    return mask & ~bit;
 }
 
 /* Moves the thread to our new signal; it gets its mask when we return. async-signal-safe. */

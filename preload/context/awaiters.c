@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiters.h"
 #include "../capture/safe_read.h"
+#include "coroutine.h"
 #include "frame_rules.h"
 #include "names.h"
 #include "tasks.h"

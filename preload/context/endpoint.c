@@ -2,6 +2,7 @@
 #include "endpoint.h"
 #include "aiohttp.h"
 #include "awaiters.h"
+#include "coroutine.h"
 #include "starlette.h"
 #include "suspended.h"
 #include "tasks.h"

@@ -305,3 +305,11 @@ bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const ch
            !text.record.cut && pp_object_copy(reader, characters, text.data, length) &&
            memcmp(characters, ascii, length) == 0;
 }
+
+bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item)
+{
+    uintptr_t size, fields = tuple + pp_object_header(reader);
+    uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
+    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) &&
+           index < size && pp_object_word(reader, items + index * sizeof *item, item);
+}

@@ -140,4 +140,7 @@ bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32
 /* Whether the object is a str with these ASCII characters. async-signal-safe. */
 bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const char *ascii);
 
+/* Reads an item of a tuple or of a subclass's instance. async-signal-safe. */
+bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item);
+
 #endif

@@ -3,6 +3,7 @@
 #include "../base/hash.h"
 #include "../capture/code_cache.h"
 #include "../capture/python_frames.h"
+#include "coroutine.h"
 #include "tasks.h"
 #include "values.h"
 

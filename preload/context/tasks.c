@@ -2,28 +2,13 @@
 #include "tasks.h"
 #include "../capture/safe_read.h"
 #include "awaiters.h"
+#include "coroutine.h"
 #include "frame_rules.h"
 #include "suspended.h"
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
 
 #define CONTEXT sizeof(uintptr_t) /* in a task: follows its name, in all versions */
-
-/* gi_frame_state; up to 3.14 larger ones are of generators that have ended */
-#define EXECUTING_3_11 0
-#define CLEARED_3_15   5
-
-/* async-signal-safe. */
-static bool read_coroutine(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
-{
-    const struct pp_object_reader *objects = &reader->objects;
-    const struct pp_context_facts *facts = reader->facts;
-    if (pp_object_is(objects, task, facts->asyncio.task_type))
-        return pp_object_word(objects, task + objects->python->layout.task.coroutine, coroutine);
-    if (pp_object_is(objects, task, facts->asyncio.python_task_type))
-        return pp_attribute_read(objects, task, "_coro", &reader->slot->thread.learnt.task_coroutine, coroutine);
-    return pp_slot_read(objects, task, &facts->trio.coroutine, coroutine);
-}
 
 /* async-signal-safe. */
 static bool read_name(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *name)
@@ -47,25 +32,17 @@ static bool is_default(const struct pp_object_reader *reader, const struct pp_st
            start[PREFIX] >= '0' && start[PREFIX] <= '9';
 }
 
-/* async-signal-safe. */
-static bool is_python_coroutine(const struct pp_object_reader *reader, uintptr_t coroutine)
-{
-    uintptr_t type;
-    return pp_object_type(reader, coroutine, &type) &&
-           (type == reader->python->coroutine_type || type == reader->python->generator_type);
-}
-
 bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_str *text)
 {
     const struct pp_object_reader *objects = &reader->objects;
     uintptr_t name, coroutine;
-    if (!read_name(reader, task, &name) || !read_coroutine(reader, task, &coroutine))
+    if (!read_name(reader, task, &name) || !pp_task_coroutine_read(reader, task, &coroutine))
         return false;
     /* since 3.12 a default name is an int until it is asked for; 3.13.0 calls what a task factory has made None */
     if (pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text) && !is_default(objects, text) &&
         !pp_str_is(objects, name, "None"))
         return true;
-    if (is_python_coroutine(objects, coroutine) &&
+    if (pp_is_coroutine(objects, coroutine) &&
         pp_object_word(objects, coroutine + objects->python->layout.generator.qualname, &name) &&
         pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, text))
         return true;
@@ -78,42 +55,6 @@ bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task
     const struct pp_object_reader *objects = &reader->objects;
     return pp_object_is(objects, task, reader->facts->asyncio.task_type) &&
            pp_object_word(objects, task + objects->python->layout.task.name + CONTEXT, context);
-}
-
-uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task)
-{
-    uintptr_t coroutine;
-    return read_coroutine(reader, task, &coroutine) ? pp_coroutine_frame(&reader->objects, coroutine) : 0;
-}
-
-uintptr_t pp_generator_frame(const struct pp_object_reader *reader, uintptr_t generator)
-{
-    const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t frame;
-    if (!layout->generator.object)
-        return generator + layout->generator.frame;
-    return pp_object_word(reader, generator + layout->generator.object, &frame) ? frame : 0;
-}
-
-uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine)
-{
-    return is_python_coroutine(reader, coroutine) ? pp_generator_frame(reader, coroutine) : 0;
-}
-
-bool pp_task_is_over(const struct pp_context_reader *reader, uintptr_t task)
-{
-    const struct pp_object_reader *objects = &reader->objects;
-    const struct pp_python_layout *layout = &objects->python->layout;
-    uintptr_t coroutine, frame;
-    int8_t state;
-    if (!read_coroutine(reader, task, &coroutine))
-        return false;
-    if (!is_python_coroutine(objects, coroutine))
-        return !coroutine; /* a task that ended eagerly */
-    if (layout->generator.object)
-        return pp_object_word(objects, coroutine + layout->generator.object, &frame) && !frame;
-    return pp_object_copy(objects, &state, coroutine + layout->generator.frame - PP_GENERATOR_STATE, sizeof state) &&
-           (layout->minor >= 15 ? state == CLEARED_3_15 : state > EXECUTING_3_11);
 }
 
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)

@@ -9,18 +9,6 @@
 /* Reads a task's name; that of its coroutine for a default name. async-signal-safe. */
 bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_str *text);
 
-/* Returns the address of the Python frame with which the task's own stack begins, 0 if it is not Python's.
- * async-signal-safe. */
-uintptr_t pp_task_frame(const struct pp_context_reader *reader, uintptr_t task);
-/* Returns the address of the frame of a coroutine of Python, or of a generator; 0: it is none. async-signal-safe. */
-uintptr_t pp_coroutine_frame(const struct pp_object_reader *reader, uintptr_t coroutine);
-/* Does so for what is a coroutine, or a generator of any kind. async-signal-safe. */
-uintptr_t pp_generator_frame(const struct pp_object_reader *reader, uintptr_t generator);
-
-/* Whether the task's coroutine has returned; 3.14 keeps the task as what awaits a gather() that it has not awaited.
- * async-signal-safe. */
-bool pp_task_is_over(const struct pp_context_reader *reader, uintptr_t task);
-
 /* Returns the task that the innermost frame runs that runs tasks, among the `frames` innermost ones; 0: none. *first is
  * the index of the frame with which its own stack begins, or PP_NO_FRAME. async-signal-safe; needs slot->scratch with
  * the resolved frames. */

@@ -76,14 +76,6 @@ bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64
     return true;
 }
 
-bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item)
-{
-    uintptr_t size, fields = tuple + pp_object_header(reader);
-    uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
-    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + SIZE, &size) &&
-           index < size && pp_object_word(reader, items + index * sizeof *item, item);
-}
-
 bool pp_list_first(const struct pp_object_reader *reader, uintptr_t list, uintptr_t *item)
 {
     uintptr_t size, items, fields = list + pp_object_header(reader);

@@ -45,9 +45,6 @@ bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object
  */
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2]);
 
-/* Reads an item of a tuple or of a subclass's instance. async-signal-safe. */
-bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item);
-
 /* Reads the first item of a list or of a subclass's instance. async-signal-safe. */
 bool pp_list_first(const struct pp_object_reader *reader, uintptr_t list, uintptr_t *item);
 

@@ -4,7 +4,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/slot_memory.h"
-#include "../threads/registry.h"
+#include "../threads/reasons.h"
 #include "account.h"
 #include <sys/resource.h>
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate: what the flush thread does inside libc or the loader, and forks, keep out of each other's way. */
+#include "fork_gate.h"
 #include "../base/loader_lock.h"
 #include "../base/lock.h"
-#include "lifecycle.h"
-#include "loop.h"
+#include "state.h"
 
 /* The child of a fork in between would wait for the loader for ever. But the forking thread may itself hold the lock
  * that our thread waits for; not once our thread has it. Each time that our thread is inside is waited for by itself:

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "interval_data.h"
 #include "../log/label_sets.h"
-#include "traces.h"
 #include <stddef.h>
 #include <string.h>
 
@@ -44,7 +43,7 @@ void pp_samples_clear(void)
 {
     pp_intern_init(&pp_interval.samples, NULL);
     pp_arena_clear(&pp_interval.arena);
-    pp_traces_clear();
+    pp_buffer_clear(&pp_interval.trace_records);
     pp_interval.anything_new = false;
 }
 

@@ -27,6 +27,7 @@ struct pp_interval {
     struct pp_tables tables;
     struct pp_arena arena;
     struct pp_intern samples;
+    struct pp_buffer trace_records; /* traces.c's: samples of single traces */
 };
 
 extern struct pp_interval pp_interval;

@@ -10,9 +10,11 @@
 #include "../capture/capture.h"
 #include "../modules/loaded_objects.h"
 #include "../modules/modules.h"
+#include "fork_gate.h"
 #include "interval.h"
 #include "loop.h"
 #include "requests.h"
+#include "state.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,8 +29,6 @@
 #define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
 #define LIBCS  (BIT(32) | BIT(33))
 
-struct pp_flush_thread pp_flush;
-void (*pp_flush_find_pythons)(void);
 static pthread_t thread;
 
 static bool process_ends(void)

@@ -5,10 +5,6 @@
 
 #include <stdbool.h>
 
-/* The flush thread calls this at each flush, to find interpreters that started without calling our functions. Set it
- * once, before the thread is made; NULL: nothing is called. */
-extern void (*pp_flush_find_pythons)(void);
-
 /* Makes the flush thread; if that fails, the process is not profiled and a message says so. Normal context. */
 void pp_flush_thread_start(void);
 /* Makes the flush thread again if it is needed: after pp_flush_thread_stop, and in the child of fork if the parent had
@@ -41,13 +37,6 @@ void pp_flush_before_exec(void);
 /* Has all samples written, however little CPU time was used, before the process sends itself a signal that may end it.
  * Waits as pp_flush_before_exec does. async-signal-safe. */
 void pp_flush_before_signal(void);
-
-/* Keeps forks out while the flush thread is inside libc or the loader, between enter and leave; a fork waits for a
- * bounded time only. Any number of threads may fork at once; the parent calls begins and ends in pairs. */
-void pp_fork_gate_enter(void);
-void pp_fork_gate_leave(void);
-void pp_fork_gate_fork_begins(void);
-void pp_fork_gate_fork_ends(void);
 
 /* Resets all of flush/ in the child's atfork handler: forgets the flush thread, the forks under way, the parent's file
  * and its unwritten samples. Does not allocate. */

@@ -18,6 +18,7 @@
 #include "interval.h"
 #include "rate.h"
 #include "short_threads.h"
+#include "state.h"
 #include "traces.h"
 #include "waiting.h"
 #include <stdlib.h>

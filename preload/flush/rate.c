@@ -6,8 +6,8 @@
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "drain.h"
+#include "notes.h"
 #include "throttle.h"
-#include "write_interval.h"
 #include <string.h>
 
 #define NS_PER_SECOND   1000000000u
@@ -29,10 +29,10 @@ static void note_ticks(void)
     if (pp_config.period_ns >= tick_ns || atomic_load(&pp_capture.events_wanted))
         return;
     char line[LINE_BYTES];
-    pp_write_note(0, pp_format(line, sizeof line,
-                               "at most %lu samples per CPU second here, for that is how often the kernel ticks: each "
-                               "weighs what was used since the one before",
-                               NS_PER_SECOND / tick_ns));
+    pp_note(0, pp_format(line, sizeof line,
+                         "at most %lu samples per CPU second here, for that is how often the kernel ticks: each "
+                         "weighs what was used since the one before",
+                         NS_PER_SECOND / tick_ns));
 }
 
 static void weigh_by(uint64_t period_ns)
@@ -64,11 +64,11 @@ static void note_change(uint64_t before_ns)
     uint64_t before = NS_PER_SECOND / before_ns, now = NS_PER_SECOND / rate.throttle.period_ns;
     unsigned hundredths = rate.throttle.share_ppm * 100 / PPM_PER_PERCENT;
     if (before != now)
-        pp_write_note(now < before,
-                      pp_format(line, sizeof line,
-                                "samples cost %u.%02u %s of the CPU time: %lu of %lu samples per CPU "
-                                "second are taken (PYPROF_MAX_OVERHEAD)",
-                                hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_config.period_ns));
+        pp_note(now < before,
+                pp_format(line, sizeof line,
+                          "samples cost %u.%02u %s of the CPU time: %lu of %lu samples per CPU "
+                          "second are taken (PYPROF_MAX_OVERHEAD)",
+                          hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_config.period_ns));
 }
 
 bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers)

@@ -4,7 +4,7 @@
 #include "../base/process.h"
 #include "../context/endpoint.h"
 #include "contexts.h"
-#include "loop.h"
+#include "state.h"
 
 #define PLACES  2048u /* a power of two; the table is never more than half full */
 #define LONGEST 4     /* bytes of a character */

@@ -7,12 +7,11 @@
 #include "../threads/perf_clock.h"
 #include "../threads/timers.h"
 #include "contexts.h"
-#include "write_interval.h"
+#include "notes.h"
 
 #define MOST_BYTES (512u << 10) /* of an interval: some 10,000 samples */
 
 static struct {
-    struct pp_buffer records;
     uint64_t left_out, said; /* samples, in this process; as the last notice said */
     uint64_t met_ns;         /* CLOCK_MONOTONIC when there was a selected trace last; 0: no review so far */
 } traces;
@@ -20,7 +19,7 @@ static struct {
 void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, uint64_t unix_ns, uint64_t cpu_ns)
 {
     uint8_t ids[PP_TRACE_IDS_BYTES];
-    struct pp_buffer *records = &traces.records;
+    struct pp_buffer *records = &pp_interval.trace_records;
     if (records->length >= MOST_BYTES || records->failed) {
         traces.left_out++;
         return;
@@ -44,27 +43,22 @@ static void note_left_out(void)
     if (traces.left_out < 2 * traces.said || traces.left_out == traces.said)
         return;
     traces.said = traces.left_out;
-    pp_write_note(1, pp_format(line, sizeof line,
-                               "PYPROF_TRACES: %lu samples so far are not among those of single traces, of which a "
-                               "second has room for some 10,000",
-                               traces.left_out));
+    pp_note(1, pp_format(line, sizeof line,
+                         "PYPROF_TRACES: %lu samples so far are not among those of single traces, of which a "
+                         "second has room for some 10,000",
+                         traces.left_out));
 }
 
 void pp_traces_write(struct pp_buffer *out, uint32_t *sequence)
 {
     static struct pp_buffer payload;
     note_left_out();
-    if (!traces.records.length || traces.records.failed)
+    if (!pp_interval.trace_records.length || pp_interval.trace_records.failed)
         return;
     pp_buffer_clear(&payload);
     pp_put_varint(&payload, pp_interval.start_ns);
-    pp_put_bytes(&payload, traces.records.data, traces.records.length);
+    pp_put_bytes(&payload, pp_interval.trace_records.data, pp_interval.trace_records.length);
     pp_put_block(out, PP_BLOCK_TRACES, &payload, sequence);
-}
-
-void pp_traces_clear(void)
-{
-    pp_buffer_clear(&traces.records);
 }
 
 static void set_pause(bool pause)
@@ -98,7 +92,7 @@ void pp_traces_review(uint64_t now_monotonic_ns)
 
 void pp_traces_after_fork(void)
 {
-    pp_traces_clear();
+    pp_buffer_clear(&pp_interval.trace_records);
     traces.left_out = traces.said = traces.met_ns = 0;
     atomic_store(&pp_capture.traces_begun, 0);
     atomic_store(&pp_capture.traces_pause, 0);

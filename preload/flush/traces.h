@@ -10,8 +10,6 @@
 void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, uint64_t unix_ns, uint64_t cpu_ns);
 /* Appends the block of the interval's samples, if there are any. */
 void pp_traces_write(struct pp_buffer *out, uint32_t *sequence);
-/* Forgets the samples: they have been written, or are lost. */
-void pp_traces_clear(void);
 
 /* With PYPROF_TRACES=…,only: makes the timers slow when there was no selected trace for PP_TRACES_PAUSE_NS, and fast
  * again when there is one. */

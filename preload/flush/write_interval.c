@@ -6,6 +6,7 @@
 #include "../log/disk.h"
 #include "../log/segment.h"
 #include "interval_data.h"
+#include "notes.h"
 #include "requests.h"
 #include "short_threads.h"
 #include "traces.h"
@@ -20,17 +21,9 @@ static struct pp_segment segment;
 static struct {
     struct pp_account account;
     uint64_t unwritten_ns;
-    uint32_t notices; /* bits by enum pp_cause, of the current segment */
 } last_write;
 static struct pp_buffer payload;      /* of the block that is being written */
 static struct pp_buffer written_sums; /* payload of the last ACCOUNTING block that was written */
-
-static struct note {
-    uint64_t unix_ns;
-    unsigned severity;
-    char text[160];
-} notes[PP_WRITE_NOTES]; /* not yet written */
-static unsigned note_count;
 
 static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
 {
@@ -100,39 +93,6 @@ static void count_as_lost(const struct pp_account *before)
     now->reasons[PP_REASON_WRITE_FAILED]++;
 }
 
-void pp_write_note(unsigned severity, const char *text)
-{
-    if (note_count == PP_WRITE_NOTES)
-        return;
-    struct note *note = &notes[note_count++];
-    note->unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    note->severity = severity;
-    pp_format(note->text, sizeof note->text, "%s", text);
-}
-
-static void write_notice(struct pp_buffer *out, uint64_t unix_ns, unsigned severity, const char *text)
-{
-    pp_buffer_clear(&payload);
-    pp_put_varint(&payload, unix_ns);
-    pp_put_varint(&payload, severity);
-    pp_put_bytes(&payload, text, strlen(text));
-    pp_put_block(out, PP_BLOCK_NOTICE, &payload, &segment.sequence);
-}
-
-/* Writes the messages of stderr into the log as well: files outlive terminals. */
-static void write_notices(struct pp_buffer *out)
-{
-    for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++) {
-        const char *text = pp_warned((enum pp_cause)cause);
-        if (!text || cause == PP_CAUSE_START || last_write.notices >> cause & 1)
-            continue;
-        write_notice(out, pp_sys_clock_ns(CLOCK_REALTIME), 1, text);
-        last_write.notices |= 1u << cause;
-    }
-    for (unsigned i = 0; i < note_count; i++)
-        write_notice(out, notes[i].unix_ns, notes[i].severity, notes[i].text);
-}
-
 /* Invalidates all ids of the segment. Short threads wait with such ids; none waits when the segment was full. */
 static void forget_segment(void)
 {
@@ -179,7 +139,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     pp_buffer_clear(&fields);
     if (!segment.open) {
         pp_segment_begin(&segment, &out);
-        last_write.notices = 0;
+        pp_notes_begin_segment();
         if (written_sums.length && !written_sums.failed)
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
@@ -191,7 +151,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     pp_traces_write(&out, &segment.sequence);
     if (requests.length)
         pp_put_block(&out, PP_BLOCK_REQUESTS, &requests, &segment.sequence);
-    write_notices(&out);
+    pp_notes_write(&out, &segment.sequence);
     pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
     bool full = pp_write_is_full();
@@ -201,7 +161,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
         pp_warn_once(PP_CAUSE_OUTPUT, "no memory to write the profile with: what it lacks counts as lost");
     bool written = !out.failed && pp_segment_append(&segment, &out);
     if (written) {
-        note_count = 0;
+        pp_notes_written();
         pp_buffer_clear(&written_sums);
         pp_put_bytes(&written_sums, fields.data, fields.length);
         keep_below_limit(out.length);
@@ -227,7 +187,7 @@ bool pp_write_is_full(void)
 void pp_write_after_fork(void)
 {
     memset(&last_write, 0, sizeof last_write);
-    note_count = 0;
+    pp_notes_after_fork();
     pp_buffer_clear(&written_sums);
     pp_segment_after_fork(&segment);
 }

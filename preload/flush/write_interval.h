@@ -7,14 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define PP_WRITE_NOTES 8
-
 /* Appends the interval and what it defines; when that fails, counts it as lost. own_ns: CPU of our threads.
  * end: PP_END_NOT unless this interval is the last, or may be. */
 void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
-/* Writes a line into the log alone, with the next interval. severity as in PP_BLOCK_NOTICE. Of more than
- * PP_WRITE_NOTES between two writes the later ones are dropped. */
-void pp_write_note(unsigned severity, const char *text);
 /* Whether a file has been begun. */
 bool pp_write_has_begun(void);
 /* Ends the file and its ids if it is no longer as it was left: users move and remove files, processes change their

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "go_runtime.h"
 #include "../base/elf_names.h"
+#include "../base/loader_copy.h"
 #include "../base/loader_lock.h"
 #include "../capture/safe_read.h"
 #include <string.h>

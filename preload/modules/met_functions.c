@@ -8,27 +8,10 @@
 #define REST_AFTER_MOST  32u
 #define DRAFTS_KEPT      16u
 
-static struct pp_module_table *draft_table; /* of the modules and their drafts; NULL: not made */
-static bool has_drafts;                     /* false: no module has one that is to be published */
+static bool has_drafts; /* false: no module has one that is to be published */
 /* Calls of pp_modules_rest since a function was met, and after how many it gives memory back: more each time that this
  * was followed by another function, as to read a table of symbols again takes longer than all else in a second. */
 static unsigned rests, rest_after = REST_AFTER_FIRST;
-
-void pp_modules_forget_draft(void)
-{
-    struct pp_module_table *table = draft_table;
-    draft_table = NULL; /* first: the child of a fork in between has no such table */
-    pp_module_table_free(table);
-}
-
-/* Returns the module with the rows of its draft, if it has one. */
-static struct pp_module_range present_range(const struct pp_module *module)
-{
-    struct pp_module_range range = pp_module_range_of(module);
-    if (module->private->draft)
-        pp_unwind_draft_show(module->private->draft, &range);
-    return range;
-}
 
 static bool is_met(const struct pp_module_range *range, uintptr_t address)
 {
@@ -49,16 +32,6 @@ static struct pp_unwind_source source_of(struct pp_module *module, struct pp_unw
         .index = &module->private->fdes,
         .file = file,
     };
-}
-
-void pp_module_free_draft(struct pp_module *module)
-{
-    struct pp_unwind_draft *draft = module->private->draft;
-    module->private->draft = NULL;
-    if (draft) {
-        pp_unwind_draft_free(draft);
-        pp_unmap(draft, sizeof *draft);
-    }
 }
 
 static void note_met(void)
@@ -90,27 +63,16 @@ bool pp_module_meet(uintptr_t address)
     if (!modules || i == modules->count)
         return false;
     struct pp_module *module = modules->modules[i];
-    struct pp_module_range range = present_range(module);
+    struct pp_module_range range = pp_module_present_range(module);
     if (range.without || is_met(&range, address))
         return true;
     note_met();
     struct pp_unwind_draft *draft = draft_of(module);
     struct pp_unwind_source source = source_of(module, pp_module_unwind_file(module));
     bool added = draft && pp_unwind_draft_add(draft, &source, address);
-    if (draft && draft_table)
-        pp_unwind_draft_show(draft, &draft_table->ranges[i]); /* rows may have moved, added or not */
+    if (draft && pp_draft_table)
+        pp_unwind_draft_show(draft, &pp_draft_table->ranges[i]); /* rows may have moved, added or not */
     return added;
-}
-
-const struct pp_module_table *pp_modules_draft(void)
-{
-    const struct pp_module_list *modules = pp_module_list();
-    if (!draft_table && modules) {
-        draft_table = pp_module_table_make(modules, false);
-        for (size_t i = 0; draft_table && i < modules->count; i++)
-            draft_table->ranges[i] = present_range(modules->modules[i]);
-    }
-    return draft_table;
 }
 
 /* Packs the draft's rows, if functions were added. What they replace is retired when no table that handlers can find
@@ -142,9 +104,9 @@ bool pp_modules_publish(void)
     if (!pp_modules_draft())
         return changed;
     const struct pp_module_list *modules = pp_module_list();
-    struct pp_module_table *table = draft_table;
+    struct pp_module_table *table = pp_draft_table;
     unsigned kept = 0;
-    draft_table = NULL;
+    pp_draft_table = NULL;
     for (size_t i = 0; i < modules->count; i++) {
         kept += pack(modules->modules[i], kept < DRAFTS_KEPT);
         table->ranges[i] = pp_module_range_of(modules->modules[i]);
@@ -182,7 +144,7 @@ bool pp_module_function_range(const struct pp_module *module, uintptr_t address,
     uint32_t from, to;
     if (!pp_module_meet(address))
         return false;
-    struct pp_module_range range = present_range(module);
+    struct pp_module_range range = pp_module_present_range(module);
     if (!pp_unwind_rows_function(&range, (uint32_t)(address - module->start), &from, &to))
         return false;
     *start = module->start + from;

@@ -11,8 +11,7 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define MAX_PATH  4096
-#define MAX_NOTES 4096
+#define MAX_PATH 4096
 
 static bool is_vdso(const char *name)
 {
@@ -31,24 +30,6 @@ static void find_path(const struct pp_loaded_object *object, const char *name, c
         return;
     long length = pp_syscall4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, MAX_PATH - 1);
     path[length > 0 ? length : 0] = '\0';
-}
-
-static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[PP_BUILD_ID_MAX])
-{
-    uint8_t notes[MAX_NOTES], length = 0;
-    for (unsigned i = 0; i < object->note_count && !length; i++) {
-        size_t size = object->notes[i].end - object->notes[i].start;
-        if (size > sizeof notes)
-            size = sizeof notes;
-        if (pp_safe_copy(notes, object->notes[i].start, size))
-            length = pp_elf_build_id(notes, size, id, PP_BUILD_ID_MAX);
-    }
-    return length;
-}
-
-static bool defines(const struct pp_loaded_object *object, const char *name)
-{
-    return pp_elf_defines(object->bias, object->dynamic.start, name);
 }
 
 bool pp_module_tls_word(const struct pp_module *module, const char *name, struct pp_tls_word *word)
@@ -125,17 +106,6 @@ struct pp_module *pp_module_create(const struct pp_loaded_object *object, const 
     return module;
 }
 
-void pp_module_identify(struct pp_module *module)
-{
-    const struct pp_loaded_object *object = &module->private->object;
-    if (module->private->identified)
-        return;
-    module->build_id_length = read_build_id(object, module->build_id);
-    if (defines(object, "_PyRuntime"))
-        module->flags |= PP_MODULE_PYTHON;
-    module->private->identified = true;
-}
-
 void pp_module_destroy(struct pp_module *module)
 {
     pp_modules_close_files(module);
@@ -143,21 +113,4 @@ void pp_module_destroy(struct pp_module *module)
     pp_vector_free(&module->private->fdes.functions);
     pp_elf_symbols_free(&module->private->symbols);
     give_back(module->private->block);
-}
-
-bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_object *object, const char *name,
-                       bool nothing_unloaded)
-{
-    const struct pp_loaded_object *known = &module->private->object;
-    if (known->bias != object->bias || known->text.start != object->text.start || known->text.end != object->text.end ||
-        known->eh_frame_hdr.start != object->eh_frame_hdr.start ||
-        known->eh_frame_hdr.end != object->eh_frame_hdr.end || strcmp(module->private->loader_name, name) != 0)
-        return false;
-    /* nothing is known of its contents before it is identified */
-    if (nothing_unloaded || !module->private->identified)
-        return true;
-    /* Another file of this name may have been loaded at this address. */
-    uint8_t id[PP_BUILD_ID_MAX];
-    uint8_t length = read_build_id(object, id);
-    return length && length == module->build_id_length && memcmp(id, module->build_id, length) == 0;
 }

@@ -37,10 +37,16 @@ struct pp_module_list {
 };
 
 /* Returns the present list, NULL before the first refresh. */
-const struct pp_module_list *pp_module_list(void);
+struct pp_module_list *pp_module_list(void);
+/* Replaces it. */
+void pp_module_list_set(struct pp_module_list *fresh);
 /* Returns the index of the module that holds the address, modules->count if none does; 0 without a list. */
 size_t pp_module_list_find(const struct pp_module_list *modules, uintptr_t address);
 
+/* The table that pp_modules_draft has made: of the modules and their drafts. NULL: it is not made. */
+extern struct pp_module_table *pp_draft_table;
+/* Returns the module with the rows of its draft, if it has one. */
+struct pp_module_range pp_module_present_range(const struct pp_module *module);
 /* Frees the table that pp_modules_draft has made, not the drafts. */
 void pp_modules_forget_draft(void);
 /* Gives up a module's draft, published or not. */

@@ -6,7 +6,6 @@
 #include <stdatomic.h>
 #include <string.h>
 
-static struct pp_module_list *_Atomic list;
 static struct pp_known_objects known; /* the list; no adds: it is read again */
 
 static struct pp_module *known_module(const struct pp_module_list *old, const struct pp_loaded_object *object,
@@ -21,7 +20,7 @@ static struct pp_module *known_module(const struct pp_module_list *old, const st
 /* Whether the list has the object. It is the first of the modules whose code begins after its first byte. */
 static bool is_known(const struct dl_phdr_info *info)
 {
-    const struct pp_module_list *modules = atomic_load(&list);
+    const struct pp_module_list *modules = pp_module_list();
     size_t low = 0, high = modules->count;
     while (low < high) {
         size_t middle = (low + high) / 2;
@@ -92,11 +91,11 @@ static struct pp_module_list *make_list(const struct pp_loaded_objects *objects,
 
 static bool replace_list(const struct pp_loaded_objects *objects)
 {
-    struct pp_module_list *old = atomic_load(&list), *fresh = make_list(objects, old);
+    struct pp_module_list *old = pp_module_list(), *fresh = make_list(objects, old);
     if (!fresh)
         return false;
     pp_modules_forget_draft();
-    atomic_store(&list, fresh);
+    pp_module_list_set(fresh);
     known = (struct pp_known_objects){objects->adds, objects->subs, fresh->count, is_known};
     /* Without memory for a new table the old one still names what is gone: nothing is freed until the next refresh. */
     struct pp_module_table *table = pp_module_table_make(fresh, true);
@@ -118,41 +117,14 @@ bool pp_modules_refresh(void)
     return changed;
 }
 
-const struct pp_module_list *pp_module_list(void)
-{
-    return atomic_load(&list);
-}
-
-size_t pp_module_list_find(const struct pp_module_list *modules, uintptr_t address)
-{
-    size_t low = 0, high = modules ? modules->count : 0;
-    while (low < high) {
-        size_t middle = (low + high) / 2;
-        if (address < modules->modules[middle]->start)
-            high = middle;
-        else if (address >= modules->modules[middle]->end)
-            low = middle + 1;
-        else
-            return middle;
-    }
-    return modules ? modules->count : 0;
-}
-
 struct pp_module *pp_module_find(uintptr_t address)
 {
-    const struct pp_module_list *modules = atomic_load(&list);
+    const struct pp_module_list *modules = pp_module_list();
     size_t i = pp_module_list_find(modules, address);
     if (!modules || i == modules->count)
         return NULL;
     pp_module_identify(modules->modules[i]);
     return modules->modules[i];
-}
-
-void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg)
-{
-    const struct pp_module_list *modules = atomic_load(&list);
-    for (size_t i = 0; modules && i < modules->count; i++)
-        each(modules->modules[i], arg);
 }
 
 /* Writes only where there is something to forget: a page that is written to is copied. */
@@ -171,7 +143,7 @@ void pp_modules_after_fork(void)
 {
     /* The list is replaced by a single store, so the child can continue with it. A list that was replaced before its
      * counts were stored is read again. */
-    const struct pp_module_list *modules = atomic_load(&list);
+    const struct pp_module_list *modules = pp_module_list();
     known = (struct pp_known_objects){0};
     pp_modules_forget_files();
     pp_fde_after_fork();

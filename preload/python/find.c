@@ -6,6 +6,7 @@
 #include "find.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
+#include "../base/loader_copy.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
 #include "../context/objects.h"

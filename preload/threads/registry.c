@@ -7,8 +7,7 @@
 #include "../base/syscalls.h"
 #include "../capture/slot_memory.h"
 #include "perf_clock.h"
-#include "scan.h"
-#include "signal.h"
+#include "reasons.h"
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -27,8 +26,6 @@
 #endif
 #define USUAL_MINSIGSTKSZ 4096 /* before Linux 5.14, which has no AT_MINSIGSTKSZ */
 #define SIGNAL_SHARE      4    /* a signal may take this part of a stack, the program may need the rest */
-
-_Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
 
 static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
@@ -209,28 +206,6 @@ void pp_thread_end(struct pp_slot *slot)
         pp_wake_flush(PP_WAKE_DRAIN);
 }
 
-void pp_threads_after_fork(void)
-{
-    pp_lock_reset(&registry);
-    free_count = 0;
-    for (uint32_t i = slot_count; i-- > 0;) {
-        struct pp_slot *slot = pp_slot_at(i);
-        if (!slot)
-            continue;
-        clear_thread(slot);
-        slot->cost = (struct pp_slot_cost){0};
-        atomic_store(&slot->state, PP_SLOT_FREE);
-        free_slots[free_count++] = i;
-    }
-    for (unsigned i = 0; i < PP_REASON_COUNT; i++)
-        atomic_store(&pp_thread_reasons[i], 0);
-    pp_slot_memory_after_fork();
-    pp_timers_after_fork();
-    pp_events_after_fork();
-    pp_thread_scan_after_fork();
-    pp_signal_after_fork();
-}
-
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns)
 {
     slot->flush.before_ns = slot->flush.accounted_ns = cpu_ns;
@@ -254,4 +229,19 @@ bool pp_other_threads(bool python)
              pp_python_of_code((uintptr_t)slot->thread.start_routine)))
             return true;
     return false;
+}
+
+void pp_registry_after_fork(void)
+{
+    pp_lock_reset(&registry);
+    free_count = 0;
+    for (uint32_t i = slot_count; i-- > 0;) {
+        struct pp_slot *slot = pp_slot_at(i);
+        if (!slot)
+            continue;
+        clear_thread(slot);
+        slot->cost = (struct pp_slot_cost){0};
+        atomic_store(&slot->state, PP_SLOT_FREE);
+        free_slots[free_count++] = i;
+    }
 }

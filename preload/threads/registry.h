@@ -38,16 +38,13 @@ void pp_thread_end(struct pp_slot *slot);
 /* Leaves the CPU time before cpu_ns, on the clock of the claimed slot's thread, out of the sums. */
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns);
 
-/* Resets all of threads/ in the child of fork: releases all slots, timers and locks. */
-void pp_threads_after_fork(void);
-
 /* Returns whether the program is known to have a thread besides the caller; python: a thread that has run Python. */
 bool pp_other_threads(bool python);
 
 /* Returns whether no handler is running. If so, no handler holds what was unpublished before the call. */
 bool pp_handlers_quiet(void);
 
-/* Counts the events of enum pp_reason outside handlers (timers refused, no slot). */
-extern _Atomic uint64_t pp_thread_reasons[PP_REASON_COUNT];
+/* Releases all slots, and the lock, in the child of fork. */
+void pp_registry_after_fork(void);
 
 #endif

@@ -9,8 +9,9 @@
 #include "../capture/capture.h"
 #include "../modules/go_runtime.h"
 #include "perf_clock.h"
-#include "registry.h"
+#include "reasons.h"
 #include "thread_slot.h"
+#include "timers.h"
 #include <errno.h>
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The tables of a loaded object whose file is truncated while they are read. */
 #include "preload/base/elf_names.h"
+#include "preload/base/loader_copy.h"
 #include "preload/base/loader_lock.h"
 #include <dlfcn.h>
 #include <link.h>

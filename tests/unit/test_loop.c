@@ -9,6 +9,7 @@
 #include "preload/flush/interval.h"
 #include "preload/flush/lifecycle.h"
 #include "preload/flush/loop.h"
+#include "preload/flush/state.h"
 #include "preload/threads/registry.h"
 #include <sched.h>
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Requests that the program counts: sums, names, threads at once, forks. */
 #include "preload/base/process.h"
-#include "preload/flush/loop.h"
+#include "preload/flush/state.h"
 #include "preload/flush/requests.h"
 #include <pthread.h>
 #include <setjmp.h>

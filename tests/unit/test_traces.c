@@ -198,7 +198,7 @@ static void a_block_is_bounded(void **state)
         pp_traces_add(slot, &key, pp_interval.start_ns + SECOND / 2, 10 * MS);
     pp_traces_write(&out, &sequence);
     assert_in_range(out.length, 500u << 10, 513u << 10);
-    pp_traces_clear();
+    pp_buffer_clear(&pp_interval.trace_records);
     pp_buffer_clear(&out);
     pp_traces_write(&out, &sequence);
     assert_int_equal(out.length, 0);

@@ -3,6 +3,7 @@
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/flush/watchdog.h"
+#include "preload/threads/reasons.h"
 #include "preload/threads/registry.h"
 #include <setjmp.h>
 #include <signal.h>
