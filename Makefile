@@ -110,8 +110,8 @@ $(BUILD)/flags: FORCE
 	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
-$(foreach wing,capture context,$(BUILD)/obj/preload/$(wing)/%.o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(foreach wing,python unwind modules log flush,$(BUILD)/obj/preload/$(wing)/%.o) \
+$(foreach wing,capture context handler,$(BUILD)/obj/preload/$(wing)/%.o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(foreach wing,python unwind modules log account merge labels flush,$(BUILD)/obj/preload/$(wing)/%.o) \
   $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)

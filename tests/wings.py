@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that the wings of preload/ and the rooms of tools/ use only what is below them: tests/wings.py BUILD. Speaks TAP.
+"""Checks that the wings of preload/ and the rooms of tools/ use only what is below them, and that no files use each other in a
+circle: tests/wings.py BUILD. Speaks TAP.
 
 Reads the #include lines of the sources and the symbol tables of the objects."""
 import os
@@ -11,18 +12,15 @@ import tempfile
 # From bottom to top. "" is the folder itself. In preload/ that is start, settings and fork, below what the program calls:
 # nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
 WINGS = {
-    "preload": ["common", "arch", "base", "capture", "unwind", "modules", "python", "threads", "libunwind", "log", "flush", "", "interpose"],
+    "preload": ["common", "arch", "base", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
+                "account", "merge", "labels", "flush", "", "interpose"],
     "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "export", "flame", "doctor", "run", "report", "top", ""],
 }
 
 
-# The handler and what it reads are one wing.
-PARTS = {"context": "capture"}
-
-
 def wing_of(path):
     parts = path.split("/")
-    return PARTS.get(parts[1], parts[1]) if len(parts) > 2 else ""
+    return parts[1] if len(parts) > 2 else ""
 
 
 def height(path):
@@ -73,14 +71,43 @@ def upward_uses(build):
                     yield f"{path} uses {name} of {home[name]}, which is above it"
 
 
+def circles(build):
+    """Files that use each other, directly or through others."""
+    tables = symbols(build)
+    uses = {}
+    for top in WINGS:
+        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", "preload/common/")) for name in defined}
+        for path, (_, used) in tables.items():
+            if path.startswith(f"{top}/"):
+                uses[path] = {home[name]: name for name in sorted(used) if home.get(name, path) != path}
+    state, way = {}, []
+
+    def follow(path):
+        state[path] = "open"
+        way.append(path)
+        for target in uses.get(path, ()):
+            if state.get(target) == "open":
+                circle = way[way.index(target):]
+                yield "a circle of files: " + ", ".join(f"{a} uses {uses[a][b]} of {b}" for a, b in zip(circle, circle[1:] + circle[:1]))
+            elif target not in state:
+                yield from follow(target)
+        state[way.pop()] = "done"
+
+    for path in uses:
+        if path not in state:
+            yield from follow(path)
+
+
 def faults(build):
     unknown = sorted({os.path.dirname(path) for path in sources() if wing_of(path) not in WINGS[path.split("/")[0]]})
-    return [f"{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build)]
+    return [f"{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build), *circles(build)]
 
 
 def self_test():
-    """Whether an upward #include and an upward call are found."""
-    files = {"flush/high.h": "int high(void);\n",
+    """Whether an upward #include, an upward call and a circle of two files are found."""
+    files = {"base/one.c": "int two(void);\nint one(void) { return two(); }\n",
+             "base/two.c": "int one(void);\nint two(void) { return one(); }\n",
+             "flush/high.h": "int high(void);\n",
              "flush/high.c": '#include "high.h"\nint high(void) { return 1; }\n',
              "base/low.c": '#include "../flush/high.h"\nint low(void) { return high(); }\n'}
     here = os.getcwd()
@@ -95,7 +122,8 @@ def self_test():
         found = faults(".")
         os.chdir(here)
     return found == ["preload/base/low.c includes preload/flush/high.h, which is above it",
-                     "preload/base/low.c uses high of preload/flush/high.c, which is above it"]
+                     "preload/base/low.c uses high of preload/flush/high.c, which is above it",
+                     "a circle of files: preload/base/one.c uses two of preload/base/two.c, preload/base/two.c uses one of preload/base/one.c"]
 
 
 def main():
@@ -103,9 +131,9 @@ def main():
     for fault in found:
         print(f"not ok - {fault}")
     if not found:
-        print("ok - the wings of preload/ and the rooms of tools/ use only what is below them")
+        print("ok - the wings of preload/ and the rooms of tools/ use only what is below them, and no files each other")
     tested = self_test()
-    print(f"{'ok' if tested else 'not ok'} - self-test: finds an upward #include and an upward call")
+    print(f"{'ok' if tested else 'not ok'} - self-test: finds an upward #include, an upward call and a circle")
     return bool(found) or not tested
 
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_definition.h"
-#include "../context/frame_rules.h"
-#include "../context/objects.h"
+#include "frame_rules.h"
+#include "objects.h"
 
 #define TEXT_BYTES_MAX 1024u /* of a name; longer names are truncated */
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_object.h"
-#include "../context/objects.h"
+#include "objects.h"
 
 #define UNITS_MAX (1u << 26)
 

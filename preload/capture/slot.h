@@ -8,10 +8,10 @@
 #define PP_CAPTURE_SLOT_H
 
 #include "../common/log_format.h"
-#include "../context/frame_rules.h"
-#include "../context/objects.h"
+#include "frame_rules.h"
 #include "libunwind_walk.h"
 #include "native_walk.h"
+#include "objects.h"
 #include "python_layout.h"
 #include "ring.h"
 #include <stdbool.h>
@@ -269,9 +269,10 @@ struct pp_slot {
 
     struct pp_slot_thread thread;
     struct pp_slot_flush flush;
-    struct pp_context_texts *texts; /* flush/contexts.c's; NULL: not needed so far. Kept for every thread of the slot */
-    struct pp_awaiting *awaiting;   /* a part of these */
-    uint64_t timer_period_ns;       /* that the timer was set to: of the thread that sets it */
+    struct pp_context_texts
+        *texts;                   /* labels/contexts.c's; NULL: not needed so far. Kept for every thread of the slot */
+    struct pp_awaiting *awaiting; /* a part of these */
+    uint64_t timer_period_ns;     /* that the timer was set to: of the thread that sets it */
 
     /* Mapped by the first handler of the slot (slot_memory.h), kept for every thread that the slot will have. */
     struct pp_ring ring;

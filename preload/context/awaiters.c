@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiters.h"
+#include "../capture/frame_rules.h"
 #include "../capture/safe_read.h"
 #include "coroutine.h"
-#include "frame_rules.h"
 #include "names.h"
 #include "tasks.h"
 #include "trio.h"

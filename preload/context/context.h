@@ -5,9 +5,9 @@
 #ifndef PP_CONTEXT_H
 #define PP_CONTEXT_H
 
+#include "../capture/objects.h"
 #include "../capture/python_walk.h"
 #include "facts.h"
-#include "objects.h"
 
 #define PP_SAME_NAME 1 /* the identity of contexts that are one when they have the same name */
 

@@ -3,7 +3,7 @@
 #ifndef PP_CONTEXT_VARS_H
 #define PP_CONTEXT_VARS_H
 
-#include "objects.h"
+#include "../capture/objects.h"
 
 /* A ContextVar, which is never read in a handler: its address is the key. */
 struct pp_context_var {

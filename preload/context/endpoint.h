@@ -4,8 +4,8 @@
 #ifndef PP_CONTEXT_ENDPOINT_H
 #define PP_CONTEXT_ENDPOINT_H
 
+#include "../capture/frame_rules.h"
 #include "context.h"
-#include "frame_rules.h"
 
 /* The endpoint of a request whose route is not known: it was not found yet, there is none, or its frames have ended. */
 #define PP_ENDPOINT_UNKNOWN "(unknown route)"

@@ -252,7 +252,7 @@ static bool is_in(uintptr_t address, const _Atomic uintptr_t *start, const _Atom
 }
 
 /* Whether the extension has switched stacks and may not be done with it, as far as the native frames tell. What the
- * walk has not seen of them for want of rows the flush thread will see (flush/finish_sample.c).
+ * walk has not seen of them for want of rows the flush thread will see (merge/finish_sample.c).
  * async-signal-safe. */
 static bool is_switching(const struct pp_native_stack *native)
 {

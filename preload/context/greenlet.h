@@ -4,8 +4,8 @@
 #ifndef PP_CONTEXT_GREENLET_H
 #define PP_CONTEXT_GREENLET_H
 
+#include "../capture/frame_rules.h"
 #include "context.h"
-#include "frame_rules.h"
 
 #define PP_GREENLET_TLS_SIZE 16 /* of the extension: whether the word is initialised, and the word */
 

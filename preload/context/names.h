@@ -4,7 +4,7 @@
 #ifndef PP_CONTEXT_NAMES_H
 #define PP_CONTEXT_NAMES_H
 
-#include "objects.h"
+#include "../capture/objects.h"
 
 #define PP_NAMES_MAX 65536u /* entries searched in sys.modules and in the dict of a module or a class */
 #define PP_NAME_MAX  40     /* bytes of a name, its NUL included */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tasks.h"
+#include "../capture/frame_rules.h"
 #include "../capture/safe_read.h"
 #include "awaiters.h"
 #include "coroutine.h"
-#include "frame_rules.h"
 #include "suspended.h"
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */

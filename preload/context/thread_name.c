@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "thread_name.h"
-#include "frame_rules.h"
+#include "../capture/frame_rules.h"
 
 bool pp_thread_name_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned local,
                          struct pp_attribute *learnt, struct pp_context *context)

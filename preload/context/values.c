@@ -22,7 +22,6 @@
 #define KIND_OBJECT_EX 16
 #define TAG_SIGN       3 /* of an int, since 3.12; 0: positive, 1: zero */
 #define TAG_SHIFT      3
-#define MINOR_HASH     14 /* since which tuples keep their hash before the items */
 #define MINOR_TAGS     12 /* since which the size of an int has its sign in the lowest bits */
 
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
@@ -46,13 +45,6 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
         return false;
     careful.plain &= !(flags >> PP_CLASS_HEAP & 1);
     return pp_c_string_is(&careful, address, name);
-}
-
-bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
-{
-    uintptr_t type, flags;
-    return pp_object_type(reader, object, &type) &&
-           pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_FLAGS, &flags) && flags >> class & 1;
 }
 
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2])

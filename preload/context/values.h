@@ -4,24 +4,7 @@
 #ifndef PP_CONTEXT_VALUES_H
 #define PP_CONTEXT_VALUES_H
 
-#include "objects.h"
-
-/* Returns the bytes of an object's header, its type included. async-signal-safe. */
-static inline unsigned pp_object_header(const struct pp_object_reader *reader)
-{
-    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
-}
-
-/* Bits of tp_flags: the type is this class or a subclass of it. */
-enum pp_class {
-    PP_CLASS_HEAP = 9, /* any class that was made while the program ran, as all of Python's are */
-    PP_CLASS_INT = 24,
-    PP_CLASS_LIST = 25,
-    PP_CLASS_TUPLE = 26,
-    PP_CLASS_BYTES = 27,
-    PP_CLASS_DICT = 29,
-    PP_CLASS_TYPE = 31,
-};
+#include "../capture/objects.h"
 
 #define PP_CELL_VALUE 0 /* of a cell, beyond its header */
 
@@ -37,9 +20,6 @@ struct pp_slot_attribute {
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted);
 /* Whether the type has this name, of a type that C code has made: with its module, if it has one. async-signal-safe. */
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name);
-
-/* Whether the object is of this class or a subclass. async-signal-safe. */
-bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class);
 
 /* Reads the lowest 128 bits of an int of 0 or more, the lower 64 first; false for any other object. async-signal-safe.
  */

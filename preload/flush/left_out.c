@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "left_out.h"
+#include "../account/interval_data.h"
 #include "../capture/capture.h"
-#include "interval_data.h"
-#include "thread_names.h"
+#include "../labels/thread_names.h"
 
 void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t cpu_ns)
 {

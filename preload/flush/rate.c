@@ -3,10 +3,10 @@
 #include "../base/config.h"
 #include "../base/message.h"
 #include "../capture/capture.h"
+#include "../log/notes.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "drain.h"
-#include "notes.h"
 #include "throttle.h"
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #ifndef PP_FLUSH_RATE_H
 #define PP_FLUSH_RATE_H
 
-#include "account.h"
+#include "../account/account.h"
 #include <stdbool.h>
 #include <stdint.h>
 

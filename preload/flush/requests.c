@@ -3,7 +3,7 @@
 #include "../base/hash.h"
 #include "../base/process.h"
 #include "../context/endpoint.h"
-#include "contexts.h"
+#include "../labels/contexts.h"
 #include "state.h"
 
 #define PLACES  2048u /* a power of two; the table is never more than half full */

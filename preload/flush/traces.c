@@ -4,10 +4,10 @@
 #include "../base/message.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../labels/contexts.h"
+#include "../log/notes.h"
 #include "../threads/perf_clock.h"
 #include "../threads/timers.h"
-#include "contexts.h"
-#include "notes.h"
 
 #define MOST_BYTES (512u << 10) /* of an interval: some 10,000 samples */
 

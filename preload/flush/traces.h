@@ -3,7 +3,7 @@
 #ifndef PP_FLUSH_TRACES_H
 #define PP_FLUSH_TRACES_H
 
-#include "interval_data.h"
+#include "../account/interval_data.h"
 
 /* Takes a sample of the slot that has PP_SELECTED; what exceeds the bound of an interval is counted, and a notice says
  * so. */

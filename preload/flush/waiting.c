@@ -4,6 +4,7 @@
  * that it has not come back in between is taken from a second copy that is equal. What the thread keeps alive may be
  * freed while we read, so everything is copied. */
 #include "waiting.h"
+#include "../account/interval_data.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/code_cache.h"
@@ -11,10 +12,9 @@
 #include "../capture/safe_read.h"
 #include "../capture/slot_memory.h"
 #include "../capture/tls_word.h"
-#include "code_objects.h"
-#include "interval_data.h"
-#include "stack_frames.h"
-#include "stack_path.h"
+#include "../merge/code_objects.h"
+#include "../merge/stack_frames.h"
+#include "../merge/stack_path.h"
 #include <string.h>
 
 #define POLL_NS    100000000u

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "watchdog.h"
+#include "../account/account.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
-#include "account.h"
 #include <string.h>
 #include <time.h>
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "write_interval.h"
+#include "../account/interval_data.h"
+#include "../account/short_threads.h"
 #include "../base/config.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
 #include "../log/disk.h"
+#include "../log/notes.h"
 #include "../log/segment.h"
-#include "interval_data.h"
-#include "notes.h"
 #include "requests.h"
-#include "short_threads.h"
 #include "traces.h"
 #include "waiting.h"
 #include <string.h>

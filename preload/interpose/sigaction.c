@@ -3,6 +3,7 @@
 #include "../base/libc.h"
 #include "../base/process.h"
 #include "../capture/capture.h"
+#include "../handler/handler.h"
 #include "../threads/signal.h"
 #include <errno.h>
 

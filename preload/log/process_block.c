@@ -7,6 +7,7 @@
 #include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../context/facts.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"

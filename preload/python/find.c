@@ -9,7 +9,7 @@
 #include "../base/loader_copy.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
-#include "../context/objects.h"
+#include "../capture/objects.h"
 #include "offsets.h"
 #include "tls.h"
 #include <dlfcn.h>

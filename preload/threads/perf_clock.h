@@ -5,7 +5,7 @@
  * The event signals in the thread's own code only (exclude_kernel): every user may have that up to perf_event_paranoid
  * 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made poll fail by
  * EINTR; PERF's sigtrap, which was not tried, would send SIGTRAP, which ends an image that a raw exec has made
- * meanwhile). The thread's timer stays armed and samples what the kernel does for the thread (capture/due.h).
+ * meanwhile). The thread's timer stays armed and samples what the kernel does for the thread (handler/due.h).
  *
  * Descriptors. An event lives as long as its descriptor, which is in the flush thread's own table: the program never
  * sees it, and without a table of our own there are no events. Its number is the slot's index and PP_EVENT_FIRST_FD, by

@@ -58,7 +58,7 @@ void pp_threads_learn_descriptor(void)
         atomic_store(&pp_capture.descriptor_tid_offset, PP_DESCRIPTOR_TID);
 }
 
-/* A thread that was not made through us. Its thread pointer is read by its own first signal (capture/sample.c). */
+/* A thread that was not made through us. Its thread pointer is read by its own first signal (handler/sample.c). */
 static void adopt(int tid, uint64_t before_ns)
 {
     struct pp_slot *slot = pp_slot_claim();

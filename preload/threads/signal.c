@@ -7,6 +7,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../handler/handler.h"
 #include "../modules/go_runtime.h"
 #include "perf_clock.h"
 #include "reasons.h"

@@ -37,7 +37,7 @@ enum pp_first_expiry {
  * work that repeats after one period, or a few, is met at another point each time: 100 samples go round it five times.
  * Work that repeats after just the interval is met at one point until the flush thread draws another (a sample weighs
  * what the thread has used, so the sums do not care). A thread with a perf event has a signal at each tick
- * (capture/due.h). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING
+ * (handler/due.h). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING
  * is taken. 0 without a timer where the thread is to have none. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 

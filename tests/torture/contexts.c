@@ -1,8 +1,8 @@
 #include "contexts.h"
 #include "../../preload/capture/capture.h"
-#include "../../preload/flush/code_objects.h"
-#include "../../preload/flush/context_facts.h"
-#include "../../preload/flush/record_text.h"
+#include "../../preload/labels/context_facts.h"
+#include "../../preload/merge/code_objects.h"
+#include "../../preload/merge/record_text.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

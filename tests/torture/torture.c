@@ -7,9 +7,9 @@
 #include "../../preload/base/syscalls.h"
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/python_walk.h"
-#include "../../preload/flush/code_objects.h"
-#include "../../preload/flush/finish_sample.h"
-#include "../../preload/flush/stacks.h"
+#include "../../preload/merge/code_objects.h"
+#include "../../preload/merge/finish_sample.h"
+#include "../../preload/merge/stacks.h"
 #include "../../preload/modules/modules.h"
 #include "../../preload/python/eval_ranges.h"
 #include "../../preload/python/find.h"
@@ -19,6 +19,7 @@
 #include "contexts.h"
 #include "places.h"
 #include "plain.h"
+#include "preload/handler/handler.h"
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>

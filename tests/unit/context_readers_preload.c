@@ -8,7 +8,7 @@
 #include "preload/capture/safe_read.h"
 #include "preload/context/sources.h"
 #include "preload/context/values.h"
-#include "preload/flush/context_facts.h"
+#include "preload/labels/context_facts.h"
 #include "preload/python/find.h"
 #include <dlfcn.h>
 #include <signal.h>

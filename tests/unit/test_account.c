@@ -1,7 +1,7 @@
 /* What a sample weighs, and that every nanosecond of a thread gets one place. */
+#include "preload/account/account.h"
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
-#include "preload/flush/account.h"
 #include "preload/start.h"
 #include "preload/threads/registry.h"
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* The code objects that handlers defined: by content, in two generations of bounded size. */
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
-#include "preload/flush/code_objects.h"
+#include "preload/merge/code_objects.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* Which signals become samples, in a thread with a perf event, and what they represent: its CPU time, to the last ns.
  */
 #include "preload/capture/capture.h"
-#include "preload/capture/due.h"
+#include "preload/handler/due.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "preload/flush/lifecycle.h"
 #include "preload/flush/loop.h"
 #include "preload/flush/state.h"
+#include "preload/handler/handler.h"
 #include "preload/threads/registry.h"
 #include <sched.h>
 #include <setjmp.h>

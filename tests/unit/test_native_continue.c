@@ -4,10 +4,11 @@
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/safe_read.h"
 #include "../../preload/capture/slot_memory.h"
-#include "../../preload/flush/finish_sample.h"
+#include "../../preload/merge/finish_sample.h"
 #include "../../preload/modules/modules.h"
 #include "../../preload/unwind/unwind_rows.h"
 #include "own_stack.h"
+#include "preload/handler/handler.h"
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,6 +1,6 @@
 /* Copies of objects that another thread may free: a sample takes a few system calls, however long the chains are that
  * it follows; no copy outlives its sample; what is gone is not read. */
-#include "preload/context/object_copies.h"
+#include "preload/capture/object_copies.h"
 #include "preload/context/values.h"
 #include <setjmp.h>
 #include <stdarg.h>

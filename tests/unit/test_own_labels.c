@@ -1,5 +1,5 @@
 /* The labels that a program has set for itself, taken apart. */
-#include "preload/flush/own_labels.h"
+#include "preload/labels/own_labels.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* Requests that the program counts: sums, names, threads at once, forks. */
 #include "preload/base/process.h"
-#include "preload/flush/state.h"
 #include "preload/flush/requests.h"
+#include "preload/flush/state.h"
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>

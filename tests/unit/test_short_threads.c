@@ -1,5 +1,5 @@
 /* The estimate for short threads: what goes in comes out, no stack draws more than it stands for, groups do not mix. */
-#include "preload/flush/short_threads.h"
+#include "preload/account/short_threads.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* Repeating the last stack's steps finds the nodes that a search of the tables finds. */
-#include "preload/flush/stack_path.h"
+#include "preload/merge/stack_path.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

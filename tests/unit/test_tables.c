@@ -1,5 +1,5 @@
 /* Memory of the definitions: bounded by what lasts. What of label sets is kept when there are many. */
-#include "preload/flush/interval_data.h"
+#include "preload/account/interval_data.h"
 #include "preload/log/label_sets.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,9 +4,9 @@
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/common/settings.h"
-#include "preload/flush/contexts.h"
 #include "preload/flush/left_out.h"
 #include "preload/flush/traces.h"
+#include "preload/labels/contexts.h"
 #include "preload/threads/registry.h"
 #include "preload/threads/timers.h"
 #include <setjmp.h>

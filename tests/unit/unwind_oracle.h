@@ -7,8 +7,9 @@
 #define UNW_LOCAL_ONLY
 #include "../../preload/capture/capture.h"
 #include "../../preload/capture/slot_memory.h"
-#include "../../preload/flush/finish_sample.h"
+#include "../../preload/merge/finish_sample.h"
 #include "../../preload/modules/modules.h"
+#include "preload/handler/handler.h"
 #include <libunwind.h>
 #include <setjmp.h>
 #include <signal.h>

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "objects.h"
+#include "safe_read.h"
+
+#define TUPLE_SIZE 0  /* beyond the header */
+#define MINOR_HASH 14 /* since which tuples keep their hash before the items */
+
+/* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
+#define DICT_KEYS   16
+#define DICT_VALUES 24
+
+#define FLAG_INLINE_VALUES ((uintptr_t)1 << 2) /* 3.13+ */
+#define FLAG_MANAGED_DICT  ((uintptr_t)1 << 4) /* 3.11+ */
+
+#define KEYS_HEADER     40 /* bytes; 32 since 3.11 */
+#define SLOTS_MAX       ((uint64_t)1 << 32)
+#define LOG_MAX         34
+#define SEARCHED        64 /* keys of an instance */
+#define PROBES_MAX      32 /* slots of a dict that are tried for a key */
+#define SLOT_EMPTY      (-1)
+#define ASCII_MAX       48 /* of a name that is searched for */
+#define BASES_MAX       6  /* between a class and the type that is searched for */
+#define DICT_OFFSET_MAX 4096
+
+/* Fields of a str's state word after a shift by layout.text.kind_shift */
+#define TEXT_KIND(bits)       ((bits)&7)
+#define TEXT_IS_COMPACT(bits) (((bits) >> 3) & 1)
+#define TEXT_IS_ASCII(bits)   (((bits) >> 4) & 1)
+
+void pp_read_set_add(struct pp_read_set *set, uintptr_t address, size_t size)
+{
+    /* whole words: those that an object begins and ends in are in the same page */
+    for (uintptr_t at = address & ~(sizeof at - 1); at < address + size; at += sizeof at) {
+        uint8_t *recent = &set->recent[at / sizeof at % PP_READ_RECENT];
+        if (*recent < set->count && set->words[*recent].address == at)
+            continue;
+        if (set->count == set->max) {
+            set->incomplete = true;
+            return;
+        }
+        *recent = set->count;
+        set->words[set->count++] = (struct pp_read_word){at, pp_word((const void *)at, 0)};
+    }
+}
+
+bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size)
+{
+    if (reader->set)
+        reader->set->incomplete = true;
+    return reader->copies ? pp_object_copies_read(reader->copies, reader->pid, to, address, size)
+                          : pp_safe_read(reader->pid, to, address, size);
+}
+
+/* async-signal-safe. */
+static unsigned header_size(const struct pp_object_reader *reader)
+{
+    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
+}
+
+bool pp_object_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type)
+{
+    return pp_plausible(object) && pp_object_word(reader, object + reader->python->layout.object_type, type) &&
+           pp_plausible(*type);
+}
+
+bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintptr_t wanted)
+{
+    uintptr_t type;
+    if (!wanted || !pp_object_type(reader, object, &type))
+        return false;
+    for (unsigned i = 0; i < BASES_MAX && type != wanted; i++)
+        if (!pp_plausible(type) || !pp_object_word(reader, type + header_size(reader) + PP_TYPE_BASE, &type))
+            return false;
+    return type == wanted;
+}
+
+/* Whether the object may be copied as one of this type: a smaller object may lie at the end of its memory. What the
+ * kernel copies is checked afterwards. async-signal-safe. */
+static bool is_of_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t wanted)
+{
+    uintptr_t type;
+    return pp_plausible(object) && (!reader->plain || (pp_object_type(reader, object, &type) && type == wanted));
+}
+
+bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
+{
+    uintptr_t fields = dict + header_size(reader), type;
+    uintptr_t words[1 + (DICT_VALUES + 8) / sizeof(uintptr_t)]; /* from the type on */
+    if (reader->plain) { /* not its length and version, which change more often */
+        if (!pp_object_type(reader, dict, &type) || type != reader->python->dict_type ||
+            !pp_object_word(reader, fields + DICT_KEYS, keys) || !pp_object_word(reader, fields + DICT_VALUES, values))
+            return false;
+    } else {
+        if (!pp_plausible(dict) || !pp_object_copy(reader, words, fields - sizeof *words, sizeof words) ||
+            words[0] != reader->python->dict_type)
+            return false;
+        *keys = pp_word(words + 1, DICT_KEYS);
+        *values = pp_word(words + 1, DICT_VALUES);
+    }
+    /* since 3.13 a word of sizes comes first */
+    if (*values && reader->python->layout.minor >= 13)
+        *values += sizeof(uintptr_t);
+    return true;
+}
+
+bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found)
+{
+    uint8_t header[KEYS_HEADER]; /* without the number of references */
+    enum { FIRST = sizeof(uintptr_t) };
+    if (!pp_plausible(keys))
+        return false;
+    if (reader->python->layout.minor < 11) {
+        if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - FIRST))
+            return false;
+        uint64_t slots = pp_word(header, 8);
+        unsigned width = slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4; /* of the index of an entry */
+        *found = (struct pp_dict_keys){
+            keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8, keys + KEYS_HEADER, slots, width};
+        return slots < SLOTS_MAX;
+    }
+    if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - 8 - FIRST) || header[9] > LOG_MAX ||
+        header[8] > header[9])
+        return false;
+    bool general = header[10] == 0; /* else all keys are str, and their hashes are in them */
+    *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]),
+                                   pp_word(header, 24),
+                                   general ? 24 : 16,
+                                   general ? 8 : 0,
+                                   keys + KEYS_HEADER - 8,
+                                   (uint64_t)1 << header[8],
+                                   1u << (header[9] - header[8])};
+    return found->slot_size <= sizeof(uint64_t);
+}
+
+/* Where an instance keeps its attributes. */
+struct storage {
+    uintptr_t keys;
+    uintptr_t values; /* 0: the entries of `keys` have them */
+    uint64_t room;    /* of the values */
+};
+
+/* Finds the values of an instance that has no dict (3.11 and later), else the dict. async-signal-safe. */
+static bool find_values(const struct pp_object_reader *reader, uintptr_t object, uintptr_t type,
+                        struct storage *storage, uintptr_t *dict)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t flags, word, fields = type + header_size(reader);
+    *storage = (struct storage){.room = UINT8_MAX};
+    *dict = 0;
+    if (layout->minor < 11)
+        return pp_object_word(reader, fields + PP_TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
+               pp_object_word(reader, object + word, dict);
+    if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+        return false;
+    if (layout->minor == 11)
+        return pp_object_word(reader, object - 32, &storage->values) && pp_object_word(reader, object - 24, dict);
+    if (layout->minor == 12) {
+        bool read = pp_object_word(reader, object - 24, &word);
+        storage->values = word & 1 ? word + 1 : 0; /* a tagged pointer */
+        *dict = word;
+        return read;
+    }
+    if (flags & FLAG_INLINE_VALUES) {
+        if (!pp_object_word(reader, fields + PP_TYPE_BASIC_SIZE, &word) ||
+            !pp_object_word(reader, object + word, &storage->room))
+            return false;
+        if (storage->room >> 24 & UINT8_MAX) /* valid: no dict has taken them over */
+            storage->values = object + word + sizeof storage->room;
+        storage->room &= UINT8_MAX;
+    }
+    return pp_object_word(reader, object - (layout->free_threaded ? 8 : 24), dict);
+}
+
+/* async-signal-safe. */
+static bool find_storage(const struct pp_object_reader *reader, uintptr_t object, struct storage *storage)
+{
+    uintptr_t type, dict;
+    if (!reader->python->layout.heap_type.cached_keys || !pp_object_type(reader, object, &type) ||
+        !find_values(reader, object, type, storage, &dict))
+        return false;
+    if (storage->values)
+        return pp_object_word(reader, type + reader->python->layout.heap_type.cached_keys, &storage->keys);
+    return pp_dict_open(reader, dict, &storage->keys, &storage->values);
+}
+
+/* Finds the key, at first where it was found last. async-signal-safe. */
+static bool find_key(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, const char *name,
+                     struct pp_attribute *learnt)
+{
+    uintptr_t key;
+    uint64_t at = learnt->index;
+    if (learnt->key && at < keys->count && pp_object_word(reader, keys->entries + at * keys->size + keys->key, &key) &&
+        key == learnt->key)
+        return true;
+    for (at = 0; at < keys->count && at < SEARCHED; at++)
+        if (pp_object_word(reader, keys->entries + at * keys->size + keys->key, &key) && pp_str_is(reader, key, name)) {
+            *learnt = (struct pp_attribute){key, at};
+            return true;
+        }
+    return false;
+}
+
+bool pp_attribute_read(const struct pp_object_reader *reader, uintptr_t object, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value)
+{
+    struct storage storage;
+    struct pp_dict_keys keys;
+    if (!find_storage(reader, object, &storage) || !pp_dict_keys_open(reader, storage.keys, &keys) ||
+        !find_key(reader, &keys, name, learnt))
+        return false;
+    if (!storage.values)
+        return pp_object_word(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value);
+    return learnt->index < storage.room &&
+           pp_object_word(reader, storage.values + learnt->index * sizeof *value, value);
+}
+
+bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value)
+{
+    uintptr_t address, values, entry[2];
+    struct pp_dict_keys keys;
+    if (!pp_dict_open(reader, dict, &address, &values) || !pp_dict_keys_open(reader, address, &keys))
+        return false;
+    for (uint64_t i = 0; i < keys.count && i < SEARCHED; i++)
+        if (pp_object_copy(reader, entry, keys.entries + i * keys.size + keys.key, sizeof entry) && entry[0] == key) {
+            *value = entry[1];
+            return (!values || pp_object_word(reader, values + i * sizeof *value, value)) && *value;
+        }
+    return false;
+}
+
+bool pp_dict_get_hashed(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_dict_key *key,
+                        uintptr_t *value)
+{
+    uintptr_t address, values, entry[2];
+    struct pp_dict_keys keys;
+    if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        return false;
+    uint64_t perturb = key->hash, slot = key->hash;
+    for (unsigned probes = 0; probes < PROBES_MAX; probes++) {
+        uint64_t word;
+        slot &= keys.slot_count - 1;
+        uintptr_t at = keys.slots + slot * keys.slot_size, aligned = at & ~(sizeof word - 1);
+        unsigned unused_bits = 64 - 8 * keys.slot_size;
+        if (!pp_object_copy(reader, &word, aligned, sizeof word))
+            return false;
+        int64_t number = (int64_t)(word << (unused_bits - 8 * (at - aligned))) >> unused_bits;
+        if (number == SLOT_EMPTY || number >= (int64_t)keys.count)
+            return false;
+        if (number >= 0 &&
+            pp_object_copy(reader, entry, keys.entries + (uint64_t)number * keys.size + keys.key, sizeof entry) &&
+            entry[0] == key->address) {
+            *value = entry[1];
+            return *value != 0;
+        }
+        perturb >>= 5;
+        slot = slot * 5 + perturb + 1;
+    }
+    return false;
+}
+
+bool pp_dict_get_named(const struct pp_object_reader *reader, uintptr_t dict, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value)
+{
+    uintptr_t address, values;
+    struct pp_dict_keys keys;
+    return pp_dict_open(reader, dict, &address, &values) && !values && pp_dict_keys_open(reader, address, &keys) &&
+           find_key(reader, &keys, name, learnt) &&
+           pp_object_word(reader, keys.entries + learnt->index * keys.size + keys.key + sizeof *value, value) && *value;
+}
+
+struct pp_str pp_str_find(const struct pp_python_layout *layout, uintptr_t object, const uint8_t *header, uint32_t most)
+{
+    struct pp_str text = {0, {0, 0, 0, 0}};
+    uint32_t state = pp_u32(header, layout->text.state) >> layout->text.kind_shift;
+    uintptr_t length = pp_word(header, layout->text.length);
+    uint32_t width = TEXT_KIND(state);
+    if (!TEXT_IS_COMPACT(state) || (width != 1 && width != 2 && width != 4) || length > PP_HIGHEST_ADDRESS)
+        return text;
+    uintptr_t bytes = length * width;
+    text.data = object + (TEXT_IS_ASCII(state) ? layout->text.ascii_data : layout->text.compact_data);
+    text.record.width = (uint8_t)width;
+    text.record.cut = bytes > most;
+    text.record.bytes = (uint32_t)(bytes > most ? most : bytes);
+    return text;
+}
+
+bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *text)
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uint8_t header[PP_STR_HEADER_MAX]; /* without the number of references */
+    unsigned first = layout->object_type;
+    if (!is_of_type(reader, object, reader->python->text_type) ||
+        !pp_object_copy(reader, header + first, object + first, layout->text.state + 4u - first) ||
+        pp_word(header, layout->object_type) != reader->python->text_type)
+        return false;
+    *text = pp_str_find(layout, object, header, most);
+    return text->record.width != 0;
+}
+
+bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const char *ascii)
+{
+    struct pp_str text;
+    char characters[ASCII_MAX];
+    uint32_t length = 0;
+    while (ascii[length])
+        length++;
+    return pp_str_open(reader, object, ASCII_MAX, &text) && text.record.width == 1 && text.record.bytes == length &&
+           !text.record.cut && pp_object_copy(reader, characters, text.data, length) &&
+           memcmp(characters, ascii, length) == 0;
+}
+
+bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class)
+{
+    uintptr_t type, flags;
+    return pp_object_type(reader, object, &type) &&
+           pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_FLAGS, &flags) && flags >> class & 1;
+}
+
+bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item)
+{
+    uintptr_t size, fields = tuple + pp_object_header(reader);
+    uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
+    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + TUPLE_SIZE, &size) &&
+           index < size && pp_object_word(reader, items + index * sizeof *item, item);
+}

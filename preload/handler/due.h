@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Decides which signals of a thread become samples, and what these represent.
+ *
+ * A thread with a perf event has two clocks (threads/perf_clock.h). The event's timer expires after each period of the
+ * thread's CPU time and signals if the thread runs its own code then; in the kernel the expiry is lost. So the kernel
+ * had what the thread has used since the event's last signal, less the period of that signal: it is measured. Which
+ * system call or page fault that was only a tick can tell, whose signal comes when the kernel returns to the caller.
+ * Hence every tick signals; once in a period it counts, and if it was in the kernel it becomes a sample. That
+ * represents the time since the tick that counted before it, as samples by ticks do, corrected by what the event has
+ * measured: ticks meet too little or too much of the kernel's work by chance. A tick that comes long after the one
+ * before it represents less: the thread works in step with the ticks. Other ticks are dropped.
+ *
+ * So there are as many samples as the thread has periods, whatever the kernel's part. What ticks never meet, system
+ * calls in step with them, becomes [unsampled] (account/account.c). */
+#ifndef PP_HANDLER_DUE_H
+#define PP_HANDLER_DUE_H
+
+#include "../capture/slot.h"
+#include <ucontext.h>
+
+/* CPU time in the kernel that waits for a tick that meets it, at most: so many times pp_capture.overdue_ns. A tick in
+ * the thread's own code becomes a sample when the thread had none for as long: the event's signals are lost. */
+#define PP_KEPT_TIMES 4u
+
+/* Returns whether the signal becomes a sample. event: of the perf event, not of the timer; cpu_ns: the thread's CPU
+ * clock. Sets *due_ns to what it represents, 0: all since the sample before. async-signal-safe; bounded. */
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns);
+
+/* Asks the flush thread for an event for the slot's thread, or for another period of its event. async-signal-safe. */
+void pp_ask_for_event(struct pp_slot *slot);
+
+#endif

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds out whether frameworks that are known by their frames still have the functions that the frame rules are about
+ * (capture/frame_rules.h). Flush thread only. */
+#ifndef PP_LABELS_FRAME_SOURCES_H
+#define PP_LABELS_FRAME_SOURCES_H
+
+#include "../context/facts.h"
+
+#define PP_FRAME_SOURCE_REMARK 120
+
+/* Returns whether endpoints of a framework can be read, and puts into the remark which function is not as it is known,
+ * if one is not. A function that something has wrapped counts as known: who calls it is not asked. module: by which the
+ * framework is known to be imported. */
+bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, enum pp_source_module module,
+                          char remark[PP_FRAME_SOURCE_REMARK]);
+
+#endif
