@@ -221,10 +221,13 @@ const struct pt_command pt_commands[] = {
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
-    {COMMAND(annotate), "[OPTIONS] FILE.py [PATH...]", "Prints a source file with the CPU time of its lines",
+    {COMMAND(annotate), "[OPTIONS] FILE [PATH...]", "Prints a source file with the CPU time of its lines",
      OPTIONS(&ci, RUNS, SELECT, &trace),
-     "FILE.py is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py.\n" PATHS_HELP,
+     "FILE is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py; or the source of "
+     "native code (fast.pyx, fast.c, src/lib.rs), whose library has debug information (-g) here or at debuginfod's "
+     "servers. That of the interpreter itself needs --native=all.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
+     "pyprof annotate fast.pyx\n"
      "pyprof annotate app.py --focus endpoint=/cart\n"
      "pyprof annotate json/decoder.py --thread MainThread /var/tmp/app.pyprof"},
     {COMMAND(merge), "-o FILE [OPTIONS] [PATH...]", "Makes one file of the profiles of many processes",

@@ -101,6 +101,64 @@ reader_of_lines() {
     callgrind_annotate --auto=no out.callgrind | grep -qE '/lib/inlined\.c:square \(inlined\)' || fail "$(callgrind_annotate --auto=no out.callgrind)"
 }
 
+# of_line TEXT COLUMN: thousandths of the CPU time that annotate.txt has for the lines with this text: 3 self, 5 total.
+of_line() {
+    awk -v text="$1" -v column="$2" 'index($0, text) && $2 == "s" { sum += $column } END { print int(sum * 10) }' annotate.txt
+}
+
+@test "annotate: the lines of native sources with their CPU; lines and header add up to the stacks" {
+    ready
+    local name square whole
+    hot libc.so libcc.so
+    "$PYPROF" annotate inlined.c >annotate.txt
+    square=$(of_line 'line: square' 3)
+    for name in 'line: middle' 'line: hidden'; do
+        between "$square" "$(of_line "$name" 5)" 1000 "thousandths with all that $name calls; square's own"
+        between 0 "$(of_line "$name" 3)" $((square / 2)) "thousandths of $name itself"
+    done
+    # What the lines have by themselves is what ends there in the stacks.
+    whole=$(collapsed --lines | awk '/\([^;()]*inlined\.c:[0-9]+\) [0-9]+$/ { there += $NF } END { print int(there / 1e7) }')
+    [ "$whole" -gt 20 ] || fail "$whole hundredths of a second in inlined.c"
+    between $((whole - 1)) "$(unwrapped <annotate.txt | sed -nE 's/.*inlined\.c: 0*([0-9]+)\.([0-9]+) s CPU in its own lines.*/\1\2/p' | sed 's/^0*//')" $((whole + 1)) "hundredths in the header"
+    between $((whole - 3)) "$(awk '$2 == "s" && $4 == "%" { sum += $1 } END { print int(sum * 100 + 0.5) }' annotate.txt)" $((whole + 3)) "hundredths in all lines"
+    # By the end of a path, as of Python, and in C++ too.
+    "$PYPROF" annotate lib/inlined.cc | grep -qE '^ +[0-9.]+ s +[0-9.]+ % .*[0-9]  .+' || fail "$("$PYPROF" annotate lib/inlined.cc)"
+}
+
+@test "annotate: a source that a generator names, as of Cython; what is newer than its library, folded or not there says so" {
+    ready
+    printf 'cdef hot(n):\n    s = 0\n    s += n\n    return s\n' >fast.pyx
+    cat >fast.c <<'END'
+#line 3 "fast.pyx"
+unsigned hot(unsigned rounds) { volatile unsigned s = 0; for (unsigned n = 0; n < rounds; n++) s += n; return s; }
+END
+    touch -d '1 hour ago' fast.pyx
+    gcc -O2 -g -shared -fPIC -Wl,--build-id -o libfast.so fast.c
+    hot libfast.so
+    "$PYPROF" annotate fast.pyx >annotate.txt
+    [ "$(of_line '3      s += n' 3)" -gt 500 ] || fail "$(cat annotate.txt)"
+    "$PYPROF" annotate fast.pyx --native=none >none.txt
+    grep -q -- '--native=all' none.txt || fail "$(cat none.txt)"
+    # Written after the library: before the profile, but not what was compiled.
+    touch -r libfast.so -d '+1 sec' fast.pyx
+    "$PYPROF" annotate fast.pyx >newer.txt
+    grep -q 'source was changed' newer.txt && ! grep -q 's += n' newer.txt || fail "$(cat newer.txt)"
+    rm fast.pyx
+    "$PYPROF" annotate fast.pyx | grep -q 'source is not here' || fail "$("$PYPROF" annotate fast.pyx)"
+    # Python that was compiled: a file of Python functions and of native code, in which each sample counts once.
+    sed -i "1s|.*|#line 11 \"$WORKLOADS/native_lines.py\"|" fast.c
+    gcc -O2 -g -shared -fPIC -Wl,--build-id -o libfast.so fast.c
+    rm -rf pyprof.out
+    hot libfast.so
+    "$PYPROF" annotate native_lines.py >annotate.txt
+    between 600 "$(awk '$2 == "s" && $7 == 11 { print int($3 * 10) }' annotate.txt)" 1000 "thousandths in the native line: $(cat annotate.txt)"
+    between 600 "$(awk '$2 == "s" && $4 == "%" { sum += $3 } END { print int(sum * 10) }' annotate.txt)" 1003 "thousandths in all lines: $(cat annotate.txt)"
+    for name in nosuch.pyx ast.pyx ''; do
+        run "$PYPROF" annotate "$name"
+        [ "$status" -eq 1 ] && [[ $output == *"no function of this file was seen"* ]] || fail "$name: status $status: $output"
+    done
+}
+
 @test "formats with a place for inlined functions have them there" {
     ready
     hot libc.so

@@ -17,11 +17,31 @@
 #define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */
 #define NS_PER_SECOND   1000000000u
 
-static bool is_newer(const char *path, uint64_t unix_ns)
+/* Returns when the file was written; 0: there is none. */
+static uint64_t written_unix_ns(const char *path)
 {
     struct stat status;
-    return unix_ns && stat(path, &status) == 0 &&
-           (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec > unix_ns;
+    return stat(path, &status) == 0 ? (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec
+                                    : 0;
+}
+
+/* Returns when the source was read, at the latest: when the profile began and, of native code, when its library was
+ * written. 0: not known. */
+static uint64_t read_unix_ns(const struct pt_profile *profile, uint32_t path)
+{
+    uint64_t start, end;
+    uint32_t last = PT_NONE;
+    pt_profile_span(profile, &start, &end);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        bool is_native = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
+        if (!is_native || frame->source != path || frame->subject == last)
+            continue;
+        last = frame->subject;
+        uint64_t built = written_unix_ns(pt_string(profile, profile->modules.items[last].path));
+        start = built && built < start ? built : start;
+    }
+    return start;
 }
 
 /* Returns whether `word` is in the text, not as part of a longer name. */
@@ -89,10 +109,8 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
     struct pt_source source = {.state = PT_SOURCE_MISSING};
     struct pt_buffer path = {0};
     const char *file = pt_string(profile, name);
-    uint64_t start, end;
     if (*file == '<' || !*file)
         return source;
-    pt_profile_span(profile, &start, &end);
     pt_buffer_text(&path, file);
     source.text = read_text(&path, &source.size);
     for (uint32_t i = 0; !source.text && *file != '/' && i < profile->processes.count; i++) {
@@ -100,8 +118,9 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
         pt_buffer_format(&path, "%s/%s", pt_string(profile, profile->processes.items[i].cwd), file);
         source.text = read_text(&path, &source.size);
     }
+    uint64_t read = source.text ? read_unix_ns(profile, name) : 0;
     if (source.text)
-        source.state = is_newer(path.data, start) ? PT_SOURCE_NEWER : PT_SOURCE_READ;
+        source.state = read && written_unix_ns(path.data) > read ? PT_SOURCE_NEWER : PT_SOURCE_READ;
     if (source.state == PT_SOURCE_NEWER)
         pt_source_free(&source);
     pt_buffer_free(&path);
@@ -159,17 +178,22 @@ bool pt_source_is_python(const char *path)
     return *path == '<' || !dot || strcmp(dot, ".py") == 0 || strcmp(dot, ".pyw") == 0;
 }
 
+/* Lines of a template are those of the code that its engine made of it. Jinja2 has the map to the template's in the
+ * globals of that code, behind 20 to 35 other names and up to a kilobyte long (of 60 templates): too much to copy in
+ * the signal handler, and the flush thread may come when the template is gone. Jinja2 itself gives the same answer. */
 const char *pt_source_state_text(enum pt_source_state state, const char *path)
 {
     switch (state) {
     case PT_SOURCE_MISSING:
         return "the source is not here: lines without their text";
     case PT_SOURCE_NEWER:
-        return "the source was changed, it is newer than the profile: lines without their text";
+        return "the source was changed, it is newer than what ran: lines without their text";
     case PT_SOURCE_OTHER:
-        return pt_source_is_python(path) ? "the source is not what ran (functions are elsewhere in it): lines without "
-                                           "their text"
-                                         : "a template: lines of the Python code that its engine made of it";
+        return pt_source_is_python(path)
+                   ? "the source is not what ran (functions are elsewhere in it): lines without "
+                     "their text"
+                   : "a template: lines of the Python code that its engine made of it; of Jinja2, "
+                     "template.get_corresponding_lineno(LINE) is the template's";
     default:
         return "";
     }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the source of a Python function on this machine, if it is likely to be what ran. */
+/* Reads the source of a function on this machine, if it is likely to be what ran. */
 #ifndef PT_LOAD_SOURCE_TEXT_H
 #define PT_LOAD_SOURCE_TEXT_H
 
@@ -12,7 +12,7 @@
 enum pt_source_state {
     PT_SOURCE_READ,
     PT_SOURCE_MISSING, /* not readable here, or never a file ("<string>") */
-    PT_SOURCE_NEWER,   /* the file was written after the profile began */
+    PT_SOURCE_NEWER,   /* the file was written after the profile began or, of native code, after its library */
     PT_SOURCE_OTHER,   /* the function is not where the profile has it */
 };
 
@@ -24,8 +24,8 @@ struct pt_source {
 
 /* The caller ends it with pt_source_free. */
 struct pt_source pt_source_read(const struct pt_profile *profile, const struct pt_function *function);
-/* Reads the file at the path, a string of the profile, if all of its functions that ran are likely to be where the
- * profile has them. The caller ends it with pt_source_free. */
+/* Reads the file at the path, a string of the profile, if all of its Python functions that ran are likely to be where
+ * the profile has them; of native code it may be the source. The caller ends it with pt_source_free. */
 struct pt_source pt_source_of_file(const struct pt_profile *profile, uint32_t path);
 /* Returns whether the text defines a function of that name at that line; of code that has no name ("<genexpr>"),
  * whether it may begin there. */

@@ -23,16 +23,19 @@ struct whole {
     bool ci; /* intervals are printed */
 };
 
+/* Finds the files of Python functions and the sources of native code that the name means. */
 static struct pt_line_sums find_files(const struct pt_profile *profile, const char *name)
 {
     struct pt_line_sums files = pt_line_sums_new(profile);
     char *real = realpath(name, NULL);
     while (strncmp(name, "./", 2) == 0)
         name += 2;
-    for (uint32_t i = 0; i < profile->functions.count; i++) {
-        uint32_t path = profile->functions.items[i].file;
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        bool python = frame->kind == PP_FRAME_PYTHON;
+        uint32_t path = python ? profile->functions.items[frame->subject].file : frame->source;
         const char *text = pt_string(profile, path);
-        if (pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0))
+        if (*text && (pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0)))
             pt_line_sums_add_file(&files, path);
     }
     free(real);
@@ -61,17 +64,33 @@ static void print_figures(const struct pt_line *line, uint32_t number, const str
     printf("  %5" PRIu32 "  ", number);
 }
 
+static bool has_functions(const struct pt_profile *profile, uint32_t path)
+{
+    for (uint32_t i = 0; i < profile->functions.count; i++)
+        if (profile->functions.items[i].file == path)
+            return true;
+    return false;
+}
+
 static void print_file(const struct pt_profile *profile, const struct pt_file_lines *file, const struct whole *whole)
 {
     uint32_t used = FIGURES_WIDTH + (whole->ci ? PT_INTERVAL_WIDTH : 0);
+    bool python = has_functions(profile, file->path);
     pt_print_paragraph(0, 2,
-                       "%s: %.2f s CPU in its own lines, %.1f %% of %.2f s. SELF is the line with the C code it calls, "
-                       "TOTAL with all that it calls.",
+                       "%s: %.2f s CPU in its own lines, %.1f %% of %.2f s. SELF is the line %s, TOTAL with all that "
+                       "it calls.",
                        pt_string(profile, file->path), pt_seconds(file->self_ns), pt_percent(file->self_ns, whole->ns),
-                       pt_seconds(whole->ns));
+                       pt_seconds(whole->ns),
+                       python                                             ? "with the C code it calls"
+                       : profile->request->select.native == PT_NATIVE_ALL ? "alone"
+                                                                          : "with the interpreter's code it calls");
+    if (!file->count) {
+        pt_print_note("Nothing of it is in what was selected%s.", python ? "" : "; --native=all shows all native code");
+        return;
+    }
     struct pt_source source = pt_source_of_file(profile, file->path);
     if (source.state != PT_SOURCE_READ)
-        printf("  %s\n", pt_source_state_text(source.state, pt_string(profile, file->path)));
+        pt_print_note("%s", pt_source_state_text(source.state, pt_string(profile, file->path)));
     size_t length;
     bool gap = false;
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%9s%s%7s\n", "SELF", "TOTAL", whole->ci ? PT_INTERVAL_HEADING : "",
@@ -114,7 +133,7 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
         pt_line_sums_count(&files, profile);
     if (!files.count) {
         pt_error("%s: no function of this file was seen%s", name,
-                 pt_source_is_python(name) ? "" : " in Python; of native code 'pyprof report --lines' has lines");
+                 pt_source_is_python(name) ? "" : "; native code has lines where its library has debug information");
         pt_print_hottest_files(profile);
     }
     if (files.count > 1)
@@ -143,7 +162,7 @@ int pt_cmd_annotate(const struct pt_cli *cli)
     request.path_count -= file;
     request.keep = PT_KEEP_STACKS;
     if (!file)
-        pt_error("missing file: pyprof annotate FILE.py%s%s", name ? " " : "", name ? name : "");
+        pt_error("missing file: pyprof annotate FILE%s%s", name ? " " : "", name ? name : "");
     struct pt_profile *profile = pt_load(&request);
     if (!profile)
         return file ? PT_EXIT_DATA : PT_EXIT_USAGE;

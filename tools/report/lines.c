@@ -111,7 +111,7 @@ static void print_lines(const struct pt_report *report, const struct pt_hottest 
                        pt_string(profile, function->short_file),
                        hottest->application ? "all that they call outside of the application" : "the C code they call");
     if (source.state == PT_SOURCE_NEWER || source.state == PT_SOURCE_OTHER)
-        printf("  (%s)\n", pt_source_state_text(source.state, pt_string(profile, function->file)));
+        pt_print_note("(%s)", pt_source_state_text(source.state, pt_string(profile, function->file)));
     for (uint32_t i = 0; i < count && i < most; i++) {
         double share = pt_percent(lines[i].ns, report->whole_ns);
         pt_print_styled(stdout, pt_style_of_share(share), "%9.2f s %5.1f %%", pt_seconds(lines[i].ns), share);

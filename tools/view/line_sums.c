@@ -41,27 +41,43 @@ static void add_to_sum(struct pt_line_sum *sum, uint32_t node, uint64_t self_ns,
     sum->last = node;
 }
 
+/* Returns the line of a file to which the frame's CPU time counts, NULL if it is in none of them; *file is that file.
+ */
+static struct pt_line *line_of_frame(struct pt_line_sums *sums, const struct pt_profile *profile,
+                                     const struct pt_frame *frame, struct pt_file_lines **file)
+{
+    bool python = frame->kind == PP_FRAME_PYTHON;
+    uint32_t path = python ? profile->functions.items[frame->subject].file : frame->source;
+    uint32_t number = python ? pt_frame_line(profile, frame) : frame->line;
+    /* line numbers are not trusted: they must not claim memory */
+    if (!sums->of_string[path] || (!python && !path) || number >= MOST_LINES)
+        return NULL;
+    *file = &sums->items[sums->of_string[path] - 1];
+    return line_of(*file, number);
+}
+
 /* Counts a stack; `self` is the frame for which its CPU time counts as self time. */
 static void add_stack(struct pt_line_sums *sums, const struct pt_profile *profile, uint32_t node, uint32_t self,
                       const struct pt_sample *stack)
 {
+    struct pt_file_lines *file;
+    uint32_t leaf = profile->nodes.items[node].frame;
+    if (profile->frames.items[leaf].kind == PP_FRAME_NATIVE &&
+        line_of_frame(sums, profile, &profile->frames.items[leaf], &file))
+        self = leaf; /* and not for the Python function that calls it */
     for (uint32_t at = node; at; at = profile->nodes.items[at].parent) {
         uint32_t number = profile->nodes.items[at].frame;
         const struct pt_frame *frame = &profile->frames.items[number];
         bool innermost = self == number;
         self = innermost ? PT_NONE : self; /* of a recursive function only the innermost frame */
-        if (frame->kind != PP_FRAME_PYTHON)
-            continue;
         uint64_t self_ns = innermost ? stack->cpu_ns : 0;
-        add_to_sum(&sums->functions[frame->subject], node, self_ns, stack->cpu_ns);
-        add_to_sum(&sums->frames[number], node, self_ns, stack->cpu_ns);
-        uint32_t file_number = sums->of_string[profile->functions.items[frame->subject].file];
-        uint32_t line_number = pt_frame_line(profile, frame);
-        /* line numbers are not trusted: they must not claim memory */
-        if (!file_number || line_number >= MOST_LINES)
+        if (frame->kind == PP_FRAME_PYTHON) {
+            add_to_sum(&sums->functions[frame->subject], node, self_ns, stack->cpu_ns);
+            add_to_sum(&sums->frames[number], node, self_ns, stack->cpu_ns);
+        }
+        struct pt_line *line = line_of_frame(sums, profile, frame, &file);
+        if (!line)
             continue;
-        struct pt_file_lines *file = &sums->items[file_number - 1];
-        struct pt_line *line = line_of(file, line_number);
         line->self_ns += self_ns;
         line->self_count += innermost ? stack->count : 0;
         line->total_ns += line->last == node ? 0 : stack->cpu_ns;

@@ -5,15 +5,15 @@
 
 #include "../profile/model.h"
 
-/* CPU time of a line: by itself with the native code that it calls (self.h), and with all that it calls; recursion
- * counts once. */
+/* CPU time of a line: of Python by itself with the native code that it calls (self.h), unless that has a line of its
+ * own in these files, of native code by itself; and with all that it calls; recursion counts once. */
 struct pt_line {
     uint64_t self_ns, self_count, total_ns, total_count;
     uint32_t last; /* node that was last counted in total */
 };
 
 struct pt_file_lines {
-    uint32_t path;         /* string */
+    uint32_t path;         /* string: of Python functions, or the source of native code */
     struct pt_line *lines; /* by number */
     uint32_t count, capacity;
     uint64_t self_ns;
