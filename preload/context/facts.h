@@ -79,7 +79,8 @@ struct pp_aiohttp_facts {
 struct pp_served_facts {
     struct pp_context_var variable;
     struct pp_slot_attribute own, name, endpoint;
-    struct pp_slot_attribute steps; /* of what measures a coroutine, and awaits it */
+    struct pp_slot_attribute spawned; /* the request of what is in its place where gevent runs something for it */
+    struct pp_slot_attribute steps;   /* of what measures a coroutine, and awaits it */
 };
 struct pp_labels_facts {
     struct pp_context_var variable;

@@ -296,6 +296,48 @@ gathered_by_trio() {
     with_a_python gathered_by_trio
 }
 
+# run_by_gevent KIND PACKAGE...
+run_by_gevent() {
+    local kind=$1 venv
+    shift
+    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/gevent_requests.py" "$kind"
+    "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
+    ${READ%% *} -c '
+import collections, re
+counts = collections.defaultdict(collections.Counter)
+for line in open("stacks.txt"):
+    endpoint, function, count = re.match(r"([^;]*);.*\bburn_(\w+) \(.* (\d+)$", line).groups() if "burn_" in line else (0, 0, 0)
+    counts[function][endpoint] += int(count)
+del counts[0]
+print({function: dict(of) for function, of in counts.items()})
+for function in "direct", "spawned", "pool", "nested", "applied", "given":
+    of = counts[function]
+    assert of["/" + function] > 15 and of["/" + function] > 0.9 * sum(of.values()), (function, of)
+for function, of in counts.items():
+    assert not of.keys() - {"(none)", "/" + function}, (function, of)
+for function in "worker", "thread":
+    assert counts[function].keys() == {"(none)"}, (function, counts[function])'
+}
+
+run_by_gevent_flask() {
+    run_by_gevent flask flask gevent
+}
+
+@test "what a counted request of Flask has gevent run is its endpoint's until it ends; what runs for others then is nobody's" {
+    with_pythons "$(list_pythons | grep ' 3\.12\.')" run_by_gevent_flask
+}
+
+run_by_gevent_others() {
+    run_by_gevent django django gevent
+    run_by_gevent plain gevent
+}
+
+# bats test_tags=long
+@test "what a counted request of Django or of no framework has gevent run is its endpoint's" {
+    with_a_python run_by_gevent_others
+}
+
 native_labels() {
     gcc -O1 -g -shared -fPIC -o labelled.so "$WORKLOADS/lib/labelled_threads.c" -lpthread -ldl
     cat >labelled.py <<'END'

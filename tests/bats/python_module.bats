@@ -1064,3 +1064,86 @@ assert counted == dict.fromkeys(expected, 1), counted'
 @test "asgi(): what is mounted behind middleware that makes new headers counts nothing; the next of a connection counts; own labels stay" {
     with_each_python mounted_once
 }
+
+kept_under_gevent() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with gevent) || fail "$venv"
+    cat >kept.py <<'END'
+import gevent.monkey
+
+gevent.monkey.patch_all()
+import concurrent.futures
+import contextvars
+import sys
+import traceback
+
+import gevent
+import gevent.threadpool
+
+import libpyprof
+
+mine = contextvars.ContextVar("mine", default=None)
+executor = concurrent.futures.ThreadPoolExecutor(1)
+
+
+def fails():
+    raise ValueError("mine")
+
+
+def names():
+    return sorted(variable.name for variable in contextvars.copy_context())
+
+
+def names_itself():
+    with libpyprof.labels(endpoint="own name"):
+        pass
+
+
+left = []
+
+
+def application(environ, start_response):
+    mine.set("the request's")
+    pool = gevent.get_hub().threadpool
+    if environ["PATH_INFO"] == "/spawns":
+        assert gevent.spawn(mine.get).get() is None and pool.apply(mine.get) is None
+        given = gevent.Greenlet(mine.get)
+        given.gr_context = contextvars.copy_context()
+        given.start()
+        assert given.get() == "the request's"
+        assert gevent.spawn(names).get() == pool.apply(names) == (["pyprof_served"] if libpyprof.is_active() else [])
+        assert executor.submit(names).result() == []
+        for call in pool.apply, lambda function: gevent.spawn(function).get():
+            try:
+                call(fails)
+            except ValueError as error:
+                assert str(error) == "mine"
+            else:
+                assert False
+        assert pool.spawn(int, "7", base=8).get() == pool.spawn(func=lambda: 7).get() == 7
+        left.append(gevent.spawn(lambda: (gevent.sleep(0.05), gevent.spawn(names).get())[1]))
+    else:
+        gevent.spawn(names_itself).join()
+    start_response("200 OK", [])
+    return [b"done"]
+
+
+assert gevent.threadpool.ThreadPool.spawn.__doc__
+served = libpyprof.wsgi(application)
+for path in "/spawns", "/named":
+    assert served({"PATH_INFO": path, "REQUEST_METHOD": "GET"}, lambda status, headers: None) == [b"done"]
+assert left[0].get() == []  # what is left by a request has greenlets that are no request's
+assert gevent.threadpool.ThreadPool.spawn.__name__ == "spawn" and gevent.threadpool.ThreadPool.spawn.__doc__
+assert gevent.spawn(names).get() == []
+END
+    timeout 60 "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
+    timeout 60 "$PYPROF" run -- "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
+    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
+import json, sys
+counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
+assert counted == {"/spawns": 1, "own name": 1}, counted'
+}
+
+@test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
+    with_a_python kept_under_gevent
+}

@@ -330,10 +330,11 @@ static void print_outside(const struct table *table, const struct values *values
         if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
             continue;
         if (!value->value)
-            pt_print_paragraph(0, 2,
-                               PT_NO_GROUP
-                               ": no request is known, as in imports, the event loop, the server's own code, "
-                               "greenlets that a request spawns and tasks that it does not await");
+            pt_print_paragraph(
+                0, 2,
+                PT_NO_GROUP ": no request is known, as in imports, the event loop, the server's own code and, without "
+                            "libpyprof.wsgi() or asgi(), greenlets that a request spawns and tasks that it does "
+                            "not await");
         else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(
                 0, 2, PT_UNKNOWN_ROUTE ": %s",

@@ -211,7 +211,8 @@ class labels:
 
 def wsgi(application: Application) -> Application:
     """The same WSGI application. Its requests are counted, with their CPU time; its samples have the label method, and
-    endpoint if the application is not of Flask or Django, whose endpoints the profiler knows.
+    endpoint if the application is not of Flask or Django, whose endpoints the profiler knows. What a request has gevent's
+    greenlets and thread pool do is of its endpoint, until the request ends.
     """
     if not callable(application) or not _function("pyprof_request"):
         return application

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import sys
 from _thread import _local, get_ident
+from contextvars import Context
 from time import thread_time_ns
 
-from . import labels, request
+from . import _served, labels, request
 from ._steps import pyprof_steps as pyprof_steps  # where the profiler finds it
 
 TYPE_CHECKING = False
@@ -30,7 +31,9 @@ _here = _Here()
 class Request:
     """A request that is being served."""
 
-    __slots__ = "own", "name", "endpoint", "path", "method", "source", "receive", "thread", "turn", "begun_ns", "ended"
+    __slots__ = (
+        "own", "name", "endpoint", "path", "method", "source", "receive", "thread", "turn", "begun_ns", "ended", "spawned"
+    )
 
     def __init__(self, path: object, method: object, source: object = None, receive: object = None) -> None:
         self.own: Optional[str] = None  # the program's own label
@@ -41,6 +44,7 @@ class Request:
         self.source, self.receive = source, receive  # what the server has made for this request alone
         self.thread = self.turn = self.begun_ns = 0
         self.ended = False
+        self.spawned: Optional[Spawned] = None  # None: it has had nothing run yet
 
     def begin(self) -> None:
         greenlet = sys.modules.get("greenlet")
@@ -65,6 +69,36 @@ class Request:
         return thread_time_ns() - self.begun_ns
 
 
+class Spawned:
+    """Is in place of the request where gevent runs something for it, until it ends: that may run for others later.
+
+    The profiler finds the request by the name of this class, and of its slot.
+    """
+
+    __slots__ = "request", "context"
+
+    source = receive = None
+
+    def __init__(self, request: Request) -> None:
+        self.request: Optional[Request] = request
+        self.context: Optional[Context] = Context()  # of which what is run has copies
+        self.context.run(_served.set, self)
+
+    def end(self) -> None:
+        self.request = self.context = None
+
+    @property
+    def ended(self) -> bool:
+        return self.request is None
+
+    def _set_own(self, name: str) -> None:
+        served = self.request
+        if served is not None:
+            served.own = name
+
+    own = property(None, _set_own)
+
+
 class Endpoints:
     """Says how the endpoints of an application are called."""
 
@@ -84,6 +118,8 @@ class Endpoints:
 
     def count(self, served: Request, cpu_ns: int) -> None:
         served.ended = True
+        if served.spawned is not None:
+            served.spawned.end()
         if served.name is not None:
             self.named = True
         elif self.named is None:
@@ -108,9 +144,17 @@ def name_of(find: Callable[..., Any], *arguments: Any) -> Any:
         return None
 
 
-def django_name(frame: Any) -> Optional[str]:
+def flask_name() -> Optional[str]:
+    flask: Any = sys.modules.get("flask")
+    if flask is None or not flask.has_request_context():
+        return None
+    rule = flask.request.url_rule
+    return rule.rule if rule is not None else ""
+
+
+def django_name(frame: Any, depth: int = DJANGO_DEPTH) -> Optional[str]:
     """The name of the route, by Django's handler among the callers: it has the request."""
-    for _ in range(DJANGO_DEPTH if "django" in sys.modules else 0):
+    for _ in range(depth if "django" in sys.modules else 0):
         if frame is None:
             break
         asked = frame.f_locals.get("request") if frame.f_code.co_filename.endswith(DJANGO) else None

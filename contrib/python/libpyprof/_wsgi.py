@@ -7,7 +7,8 @@ import sys
 from types import GeneratorType
 
 from . import _served
-from ._requests import Endpoints, Request, django_name, name_of
+from ._gevent import follow
+from ._requests import Endpoints, Request, django_name, flask_name, name_of
 from ._stand import Stand, own_of, real_of, stand
 
 TYPE_CHECKING = False
@@ -21,13 +22,6 @@ CLOSERS = (
     ("werkzeug.wsgi", "ClosingIterator", "_callbacks"),
     ("django.http.response", "HttpResponseBase", "_resource_closers"),
 )
-
-def _flask_name() -> Optional[str]:
-    flask: Any = sys.modules.get("flask")
-    if flask is None or not flask.has_request_context():
-        return None
-    rule = flask.request.url_rule
-    return rule.rule if rule is not None else ""
 
 
 class _End:
@@ -109,7 +103,7 @@ class _Started(Stand):
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
         served = own_of(self)
-        name = name_of(_flask_name)
+        name = name_of(flask_name)
         served.name = name if name is not None else name_of(django_name, sys._getframe(1))
         return real_of(self)(*arguments, **named)
 
@@ -121,6 +115,7 @@ class _Application(Stand):
         outer = _served.get()
         if len(arguments) != 2 or named or (outer is not None and not outer.ended):
             return real_of(self)(*arguments, **named)  # an application that this one is mounted in counts the request
+        follow()
         endpoints = own_of(self)
         environ, start_response = arguments
         served = _request_of(environ)
@@ -150,4 +145,5 @@ def _request_of(environ: Any) -> Request:
 
 
 def wrap(application: Any) -> Any:
+    follow()
     return stand(_Application, application, Endpoints())
