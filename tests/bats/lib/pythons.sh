@@ -54,11 +54,11 @@ one_for_this_test() {
         END { if (NR) print line[sum % NR] }'
 }
 
-# half_for_this_test: of the lines of stdin, the even or the odd ones by the test's name; all if there are but two.
-half_for_this_test() {
+# third_for_this_test: of the lines of stdin, every third one, the first of them by the test's name; all if there are but three.
+third_for_this_test() {
     awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
         { line[NR] = $0 }
-        END { for (i = 1; i <= NR; i++) if (NR < 3 || i % 2 == sum % 2) print line[i] }'
+        END { for (i = 1; i <= NR; i++) if (NR < 4 || i % 3 == sum % 3) print line[i] }'
 }
 
 # matching_pythons WORDS: of those that are here, the paths of these: "3.12", "3.11.2", a path. A path may be another's.
