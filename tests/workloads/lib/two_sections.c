@@ -1,5 +1,5 @@
-/* A library as BOLT leaves it: hot functions in .text, the others in a section far from it, with a segment of its own. Calls
- * go to and fro. */
+/* A library as BOLT leaves it: hot functions in .text, the others in a section far from it, with a segment of its own.
+ * Calls go to and fro. */
 #include <time.h>
 
 #define COLD __attribute__((noinline, section(".bolt.org.text")))
