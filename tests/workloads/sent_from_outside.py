@@ -29,7 +29,7 @@ if queues_none:
     resource.setrlimit(resource.RLIMIT_SIGPENDING, (0, 0))
 with open(sys.argv[1], "w"):
     pass
-end = time.monotonic() + (1 if queues_none else 20)
+end = time.monotonic() + (0.5 if queues_none else 20)
 while is_caught() and time.monotonic() < end:
     time.sleep(0.01)
 print(is_caught(), sum(libc.poll(None, 0, 50) != 0 for _ in range(5)))
