@@ -529,6 +529,38 @@ while time.process_time() < 1.3:
     done
 }
 
+# Names of one stack are in more files than stay open, and than a process may open.
+@test "a program that has used up its descriptors: functions of twenty libraries in one stack have their names" {
+    gcc -O1 -fomit-frame-pointer -fno-optimize-sibling-calls -shared -fPIC -o chain.so "$WORKLOADS/lib/chain.c"
+    for ((i = 0; i < 20; i++)); do
+        cp chain.so "chain$i.so"
+    done
+    profiled "$PYTHON" -c '
+import ctypes, os, resource
+chain = [ctypes.CDLL(f"./chain{i}.so").step for i in range(20)]
+steps = (ctypes.c_void_p * 20)(*[ctypes.cast(step, ctypes.c_void_p).value for step in chain[1:]])
+resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+try:
+    while True: os.open("/dev/null", os.O_RDONLY)
+except OSError as error:
+    print(os.strerror(error.errno))
+chain[0].argtypes = ctypes.c_void_p, ctypes.c_double
+print(chain[0](steps, 0.5))
+try:
+    os.open("/dev/null", os.O_RDONLY)
+except OSError as error:
+    print(os.strerror(error.errno))' >out.txt 2>err.txt
+    [ "$(cat out.txt)" = "$(printf 'Too many open files\n19\nToo many open files')" ] || fail "$(cat out.txt)"
+    [ ! -s err.txt ] || fail "$(cat err.txt)"
+    info >info.json
+    reader accounting info.json
+    rm chain*.so # pyprof would read their names, too
+    collapsed >stacks.txt
+    whole=$(printf ';step (chain%d.so)' {0..19})
+    cpu_near "$(grep -F "$whole" stacks.txt | awk '{ n += $NF } END { print n + 0 }')" 500000000 20 "twenty libraries"
+    ! grep -F chain stacks.txt | grep -vF "$whole" || fail "stacks that are not whole"
+}
+
 @test "without memory for another page the whole profile is written, or a line says that it is not" {
     for _ in 1 2 3 4 5 6; do
         rm -rf pyprof.out

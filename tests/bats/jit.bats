@@ -160,6 +160,21 @@ while time.process_time() < end:
     with_pythons "$pythons" in_numba
 }
 
+@test "a list for debuggers without an end, of code at the end of all addresses: the profile is whole, and code has its name" {
+    gcc -O1 -shared -fPIC -o hostile.so "$WORKLOADS/lib/hostile_list.c"
+    profiled "$PYTHON" -c '
+import ctypes, time
+library = ctypes.CDLL("./hostile.so")
+end = time.thread_time() + 1.2
+while time.thread_time() < end:
+    library.run(10000000)'
+    info >info.json
+    reader accounting info.json
+    grep -q '"ended": true' info.json || fail "the profile has no end: $(cat info.json)"
+    collapsed >stacks.txt
+    cpu_near "$(awk '/;made_here \(jit\) [0-9]+$/ { n += $NF } END { print n + 0 }' stacks.txt)" 1200000000 20 made_here
+}
+
 # Assembly that says nothing about its frame, as OpenBLAS has it: what called it is known from the eval frame on.
 around_assembly() {
     case $VERSION in 3.8.* | 3.9.* | 3.10.*) return ;; esac # their eval frames have no markers

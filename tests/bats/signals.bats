@@ -272,6 +272,37 @@ afterwards()" >out.txt
     done
 }
 
+# sent_meanwhile READY COMMAND...: sends SIGURG to the Python program below the command, all the time from when it is ready on.
+sent_meanwhile() {
+    local ready=$1 command program
+    shift
+    rm -rf pyprof.out "$ready"
+    "$@" >out.txt 2>err.txt 3>&- &
+    command=$!
+    wait_until 60 test -e "$ready"
+    program=$(pgrep -f "^[^ ]*python[^ ]* [^ ]*sent_from_outside.py $ready")
+    while kill -URG "$program" 2>/dev/null; do
+        sleep 0.02
+    done
+    wait "$command" || fail "status $?: $(cat err.txt)"
+    collapsed >stacks.txt
+    # Of a profile with few samples more than that would be near enough for cpu_near: those of the time before may be all.
+    between 200000000 "$(reader inclusive stacks.txt afterwards)" 700000000 "afterwards, 0.5 s"
+}
+
+@test "a SIGURG from another pid namespace has no sender's number, and makes our timers move like any other" {
+    needs_namespaces -m -p -f
+    # As the signals of events have none where the kernel can queue no more.
+    # shellcheck disable=SC2016
+    PYPROF_CLOCK=perf LIBRARY=$LIBPYPROF sent_meanwhile "$PWD/ready" timeout 120 unshare -m -p -f --mount-proc \
+        sh -c 'LD_PRELOAD=$LIBRARY exec "$@"' sh "$PYTHON" "$WORKLOADS/sent_from_outside.py" "$PWD/ready"
+    [ "$(cat out.txt)" = "0 0" ] || fail "caught, calls that end early: $(cat out.txt)"
+}
+
+@test "a SIGURG that others send where RLIMIT_SIGPENDING allows no other timer: sampling goes on" {
+    PYPROF_CLOCK=perf sent_meanwhile "$PWD/ready" profiled "$PYTHON" "$WORKLOADS/sent_from_outside.py" "$PWD/ready" none
+}
+
 @test "a program that uses a real-time signal, or SIGURG beside threads that block all, loses none when our timers move" {
     for how in pending descriptor waits masks; do
         [ "$(profiled "$PYTHON" "$WORKLOADS/real_time.py" $how)" = 20 ] || fail "$how: signals of the program's are lost"

@@ -136,3 +136,20 @@ compiled() {
 @test "functions that Nuitka has compiled are in the stacks, with their first lines" {
     with_each_python compiled
 }
+
+@test "code in two sections far from each other, as BOLT leaves it: names and stacks of both" {
+    gcc -O1 -fomit-frame-pointer -shared -fPIC -Wl,--section-start=.bolt.org.text=0x4000000 -o two.so \
+        "$WORKLOADS/lib/two_sections.c"
+    [ "$(readelf -lW two.so | grep -c 'LOAD.* R E ')" -eq 2 ] || fail "$(readelf -lW two.so)"
+    profiled "$PYTHON" -c '
+import ctypes
+ctypes.CDLL("./two.so").to_and_fro(ctypes.c_double(0.4))'
+    rm two.so # pyprof would read its names, too
+    collapsed >stacks.txt
+    for way in cold_middle,hot_leaf hot_middle,cold_leaf; do
+        stack="^_start .*;to_and_fro \\(two\\.so\\);${way%,*} \\(two\\.so\\);${way#*,} \\(two\\.so\\) "
+        cpu_near "$(grep -E "$stack" stacks.txt | awk '{ n += $NF } END { print n + 0 }')" 400000000 20 "$way"
+    done
+    # One sample may be where nothing is yet, or no more.
+    awk '/two\.so/ && !/_leaf/ { other += $NF } END { exit other > 80000000 }' stacks.txt || fail "$(grep -F two.so stacks.txt)"
+}

@@ -400,6 +400,54 @@ static void test_gdb_list(void **state)
     pp_arena_reset(&jit.arena);
 }
 
+/* A list that is longer than what is read of it, and never ends while the program adds to it. */
+static void test_long_gdb_list(void **state)
+{
+    (void)state;
+    static struct object object;
+    static struct entry entries[3 * PP_GDB_JIT_OBJECTS_MAX];
+    struct pp_gdb_jit jit = {0};
+    size_t count = sizeof entries / sizeof *entries;
+    for (size_t i = 0; i < count; i++)
+        entries[i] = (struct entry){i + 1 < count ? &entries[i + 1] : NULL, i ? &entries[i - 1] : NULL, &object, 0};
+    descriptor.first = entries;
+    assert_false(refresh(&jit, 1));
+    assert_in_range(jit.walked, PP_GDB_JIT_OBJECTS_MAX, PP_GDB_JIT_OBJECTS_MAX + 1);
+    /* and so is what is read of objects in one refresh */
+    make_object(&object, 0x10000, "name");
+    for (size_t i = 0; i < count; i++)
+        entries[i].size = sizeof object;
+    assert_false(refresh(&jit, 2));
+    assert_in_range(jit.fresh, 1, PP_GDB_JIT_OBJECTS_MAX + 1);
+    assert_name(0x10010, "name");
+    descriptor.first = NULL;
+    pp_arena_reset(&jit.arena);
+}
+
+/* Addresses begin again at 0 after the highest: a reader that goes on from there never ends. */
+static void test_gdb_list_at_the_end(void **state)
+{
+    (void)state;
+    static struct object object;
+    struct entry entry = {NULL, NULL, &object, sizeof object};
+    struct pp_gdb_jit jit = {0};
+    descriptor.first = &entry;
+    unsigned number = 0;
+    alarm(20);
+    for (unsigned below = 0; below < 0x40; below++) {
+        make_object(&object, UINTPTR_MAX - 0xff, "last");
+        object.sections[1].sh_size = 0x80;
+        object.symbols[1].st_value = 0xff - below;
+        object.symbols[2] = object.symbols[1];
+        object.symbols[2].st_value = 0x100 + below; /* beyond it */
+        assert_true(refresh(&jit, ++number));
+    }
+    alarm(0);
+    assert_name(0x10, NULL);
+    descriptor.first = NULL;
+    pp_arena_reset(&jit.arena);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -412,6 +460,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_not_a_file_of_ours, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_gdb_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_long_gdb_list, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_gdb_list_at_the_end, set_up, tear_down),
     };
     if (!mkdtemp(directory))
         return 1;

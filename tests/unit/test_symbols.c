@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -260,6 +261,66 @@ static void test_one_far_away(void **state)
     unlink(path);
 }
 
+#define IN_EACH 20000
+#define ONE_OF  50 /* so many is asked for */
+
+static double cpu_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+/* Asks for the names of functions of a section, and returns how long that takes, of three times the shortest. */
+static double time_of_section(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t start,
+                              const char *prefix)
+{
+    struct pp_elf_symbol found;
+    char name[32];
+    double shortest = 1e9;
+    for (unsigned times = 0; times < 3; times++) {
+        double before = cpu_seconds();
+        for (uint64_t i = 0; i < IN_EACH; i += ONE_OF) {
+            pp_elf_index_find(index, source, start + 16 * i + 7, &found);
+            snprintf(name, sizeof name, "%s%u", prefix, (unsigned)i);
+            assert_string_equal(found.name, name);
+            assert_int_equal(found.value, start + 16 * i);
+        }
+        double took = cpu_seconds() - before;
+        shortest = took < shortest ? took : shortest;
+    }
+    return shortest;
+}
+
+/* What BOLT leaves: code in two sections, each with a segment of its own. A name is found in one as fast as in the
+ * other. */
+static void test_two_sections(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/pp_symbols_XXXXXX", command[600];
+    close(mkstemp(path));
+    snprintf(command, sizeof command,
+             "for name in hot cold; do [ $name = hot ] && section=.text || section=.bolt.org.text; "
+             "printf '.section %%s,\"ax\",@progbits\\n.p2align 4\\n' $section; for i in $(seq 0 %d); do "
+             "printf '.type %%s%%d,@function\\n%%s%%d: ret\\n.skip 15\\n.size %%s%%d,16\\n' "
+             "$name $i $name $i $name $i; done; done | "
+             "gcc -x assembler -z noexecstack -shared -nostdlib -Wl,--section-start=.text=0x400000 "
+             "-Wl,--section-start=.bolt.org.text=0x200000 -o %s -",
+             IN_EACH - 1, path);
+    assert_int_equal(system(command), 0);
+    static uint8_t bytes[8 << 20]; /* read in memory: system calls would hide the search */
+    int fd = open(path, O_RDONLY);
+    struct pp_elf_source source = {.fd = -1, .memory = bytes, .size = (size_t)read(fd, bytes, sizeof bytes)};
+    struct pp_elf_index index;
+    assert_true(pp_elf_index_read(&source, &index));
+    double hot = time_of_section(&index, &source, 0x400000, "hot");
+    double cold = time_of_section(&index, &source, 0x200000, "cold");
+    assert_true(hot < 10 * cold && cold < 10 * hot);
+    pp_elf_index_free(&index);
+    close(fd);
+    unlink(path);
+}
+
 /* Functions whose last byte has a label: of sizes that five binary digits hold, and of sizes just above. */
 #define SIZES(X) X(31) X(32) X(33) X(64) X(65) X(992) X(993) X(1024) X(1025) X(131071) X(131073)
 #define WITH_LABEL(size)                                                                                               \
@@ -423,12 +484,19 @@ static void test_damaged_file(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_functions),  cmocka_unit_test(test_libc_functions),
-        cmocka_unit_test(test_rest),           cmocka_unit_test(test_vdso),
-        cmocka_unit_test(test_changing_file),  cmocka_unit_test(test_against_the_table),
-        cmocka_unit_test(test_one_far_away),   cmocka_unit_test(test_without_build_id),
-        cmocka_unit_test(test_labels_at_ends), cmocka_unit_test(test_unlinked_object),
-        cmocka_unit_test(test_replaced_file),  cmocka_unit_test(test_damaged_file),
+        cmocka_unit_test(test_own_functions),
+        cmocka_unit_test(test_libc_functions),
+        cmocka_unit_test(test_rest),
+        cmocka_unit_test(test_vdso),
+        cmocka_unit_test(test_changing_file),
+        cmocka_unit_test(test_against_the_table),
+        cmocka_unit_test(test_one_far_away),
+        cmocka_unit_test(test_two_sections),
+        cmocka_unit_test(test_without_build_id),
+        cmocka_unit_test(test_labels_at_ends),
+        cmocka_unit_test(test_unlinked_object),
+        cmocka_unit_test(test_replaced_file),
+        cmocka_unit_test(test_damaged_file),
     };
     (void)a_static_function(1);
     return cmocka_run_group_tests(tests, NULL, NULL);
