@@ -141,7 +141,7 @@ bool pp_interval_is_busy(void)
     return pp_interval.account.busy;
 }
 
-bool pp_interval_flush(int own_tid, enum pp_end_reason end)
+uint64_t pp_interval_flush(int own_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
     pp_interval.anything_new |= pp_requests_waiting();
@@ -160,7 +160,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
     pp_interval_drain(false);
     atomic_store(&pp_capture.modules, PP_MODULES_KNOWN); /* JITs' code is checked again, once a flush */
-    bool again = pp_threads_scan(own_tid);
+    uint64_t again_ns = pp_threads_scan(own_tid);
     if (final) {
         /* threads that have vanished get their last part and are taken as ended */
         close_account();
@@ -180,7 +180,7 @@ bool pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_traces_review(pp_sys_clock_ns(CLOCK_MONOTONIC));
         pp_watchdog_check(pp_drain_bound_ns(), pp_interval.account.reasons);
     }
-    return again;
+    return again_ns;
 }
 
 void pp_interval_review_cost(void)

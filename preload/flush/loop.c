@@ -30,7 +30,6 @@
  * fork has less to lose. */
 #define SAVE_SHARE        4
 #define SAVE_SHARE_FORKED 16
-#define SCAN_NS           50000000u /* between scans for threads that are not registered */
 #define LONG_NS           3600000000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
@@ -200,9 +199,9 @@ void *pp_flush_loop(void *argument)
             pp_interval_stacks();
         if (why & PP_WAKE_COST)
             pp_interval_review_cost();
-        bool again = false;
+        uint64_t again_ns = 0;
         if (why & PP_WAKE_EXEC) {
-            again = pp_interval_flush(own_tid, PP_END_EXEC);
+            again_ns = pp_interval_flush(own_tid, PP_END_EXEC);
             atomic_fetch_add(&pp_flush.answers, 1);
             pp_wake_all(&pp_flush.answers);
             /* on a full machine the caller has not ended yet: another flush now would say that it goes on */
@@ -213,9 +212,9 @@ void *pp_flush_loop(void *argument)
             next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();
-            again = pp_interval_flush(own_tid, PP_END_NOT);
+            again_ns = pp_interval_flush(own_tid, PP_END_NOT);
             pp_modules_rest();
-            idle = count_idle(idle, again);
+            idle = count_idle(idle, again_ns);
             next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {
             if (saves)
@@ -223,11 +222,11 @@ void *pp_flush_loop(void *argument)
             else
                 pp_context_facts_refresh(false); /* a short program would end before the first flush finds its labels */
             if (now >= scan)
-                again = pp_threads_scan(own_tid);
+                again_ns = pp_threads_scan(own_tid);
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain(false);
         } else if (now >= scan) {
-            again = pp_threads_scan(own_tid);
+            again_ns = pp_threads_scan(own_tid);
         }
         if (now >= save) {
             save = next_save(now);
@@ -237,8 +236,8 @@ void *pp_flush_loop(void *argument)
                 save = next;
             }
         }
-        if (now >= scan || again)
-            scan = again && pp_interval_is_busy() ? now + SCAN_NS : next;
+        if (now >= scan || again_ns)
+            scan = again_ns && pp_interval_is_busy() && now + again_ns < next ? now + again_ns : next;
     }
     finish(own_tid);
     return NULL;

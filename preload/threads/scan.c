@@ -19,8 +19,14 @@
 #include <pthread.h>
 #include <string.h>
 
-#define MAX_SUSPECTS   256
-#define FRESH_NS       900000000u /* so long the scan comes more often for a suspect */
+#define MAX_SUSPECTS 256
+#define FRESH_NS     900000000u /* so long the scan comes more often for a suspect */
+#define OFTEN_NS     50000000u  /* between two of these */
+/* A program that has made threads past us for once (a library's allocator that has some of its own) is scanned each
+ * such part of the time in which none has come or gone, at most once a second. At 20 scans a second these took a tenth
+ * of what profiling cost polars. */
+#define QUIET_SHARE    4
+#define SELDOM_NS      1000000000u
 #define SUSPECT_CPU_NS 2000000u
 
 static struct suspect {
@@ -30,6 +36,7 @@ static struct suspect {
 static unsigned suspect_count;
 /* The program makes threads past pthread_create and clone. The count stays when one ends as another begins. */
 static bool unregistered;
+static uint64_t changed_ns; /* CLOCK_MONOTONIC when one of these was found, or gone */
 /* Threads have ended without a report: until their slots end they hide as many that have begun past us. */
 static bool unreported;
 
@@ -87,6 +94,8 @@ void pp_thread_vanished(struct pp_slot *slot)
     atomic_store(&slot->thread.final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
     slot->flush.ended = PP_ENDED_VANISHED;
     unreported |= !slot->thread.scanned;
+    if (slot->thread.scanned)
+        changed_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->state, PP_SLOT_ENDED);
 }
 
@@ -214,6 +223,7 @@ static void inspect(const char *name, void *argument)
         return;
     adopt(tid, 0);
     unregistered = true;
+    changed_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
 }
 
 /* A main thread that was there before us, or leaves past libc, does not report its end. A zombie has no memory that
@@ -231,7 +241,16 @@ static void check_main(void)
     atomic_store(&pp_process.main_ended, true);
 }
 
-bool pp_threads_scan(int own_tid)
+/* Returns after what time to scan for threads that come past us; 0: there are none. */
+static uint64_t pause_of(bool fresh, uint64_t now)
+{
+    uint64_t quiet = (now - changed_ns) / QUIET_SHARE;
+    if (fresh || (unregistered && quiet < OFTEN_NS))
+        return OFTEN_NS;
+    return !unregistered ? 0 : quiet < SELDOM_NS ? quiet : SELDOM_NS;
+}
+
+uint64_t pp_threads_scan(int own_tid)
 {
     static struct scan scan;
     check_main();
@@ -242,7 +261,7 @@ bool pp_threads_scan(int own_tid)
     scan.next_count = 0;
     if (!threads || threads == count_all()) {
         suspect_count = 0;
-        return unregistered;
+        return pause_of(false, pp_sys_clock_ns(CLOCK_MONOTONIC));
     }
     note_known(false); /* before the slots of threads that are gone end: /proc may still name these */
     end_gone(false);
@@ -253,7 +272,7 @@ bool pp_threads_scan(int own_tid)
         fresh |= now - scan.next[i].since_ns < FRESH_NS;
     memcpy(suspects, scan.next, scan.next_count * sizeof *scan.next);
     suspect_count = scan.next_count;
-    return fresh || unregistered;
+    return pause_of(fresh, now);
 }
 
 bool pp_threads_are_known(void)

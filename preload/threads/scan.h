@@ -7,8 +7,8 @@
 #include <stdint.h>
 
 /* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. Skips own_tid, the
- * flush thread. Returns whether to scan again soon. Flush thread only. */
-bool pp_threads_scan(int own_tid);
+ * flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
+uint64_t pp_threads_scan(int own_tid);
 
 struct pp_slot;
 /* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported
