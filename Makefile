@@ -86,7 +86,7 @@ HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard te
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
 BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so)
-.PHONY: all units helpers fuzzers demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
+.PHONY: all units helpers fuzzers objects compile-aarch64 demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -121,6 +121,14 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 	@mkdir -p $(@D)
 	@echo '  CC   $@'
 	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
+
+# All that is not in preload/arch is for every processor: it compiles with aarch64's registers, pages and system calls.
+# preload/arch/aarch64 declares them only, so nothing is linked.
+objects: $(filter-out $(BUILD)/obj/preload/arch/%,$(PRELOAD_OBJ)) $(TOOLS_OBJ) $(GZIP_ZLIB)
+
+compile-aarch64:
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O2 \
+	  CPPFLAGS='-DPP_COMPILE_ONLY -idirafter /usr/include' objects
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour uncertainty tree invert layout paint strip table legend svg state search source around \

@@ -101,6 +101,9 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb
     need strace has_command strace
+    # for `make compile-aarch64`
+    need gcc-aarch64-linux-gnu has_command aarch64-linux-gnu-gcc
+    need libc6-dev-arm64-cross has_file /usr/aarch64-linux-gnu/include/stdio.h
     # a 32-bit child
     need gcc-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
     need dwz has_command dwz

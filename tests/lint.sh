@@ -59,5 +59,7 @@ one "shellcheck, scripts" shell
 one "shellcheck, bats" bats_syntax
 one "gcc -fanalyzer" analyse
 one "builds with ${clang:-clang}, no warning" build_clang
+one "compiles for aarch64, but for preload/arch" make -j"$(nproc)" BUILD="$BUILD" compile-aarch64
+one "what differs between processors is in preload/arch" tests/processors.sh
 one "the tests that tests/host.md names" tests/host_table.sh
 exit $status

@@ -8,10 +8,9 @@
 
 #define CHUNK_SIZE   ((size_t)256 << 10)
 #define FIRST_VECTOR ((size_t)16 << 10)
-#define PAGE         ((size_t)4096)
 #define RESERVE      ((size_t)256 << 10)
 #define FROM_RESERVE ((size_t)16 << 10)
-#define KEPT_SIZES   5  /* PAGE, twice that, ...: sizes of mappings that are used again */
+#define KEPT_SIZES   5  /* a page, twice that, ...: sizes of mappings that are used again */
 #define KEPT_MAX     16 /* of each */
 #define CLEARED_MAX  ((size_t)64 << 10)
 
@@ -47,7 +46,7 @@ static void *_Atomic kept_mappings[KEPT_SIZES * KEPT_MAX];
 static void *_Atomic *kept_of(size_t size)
 {
     for (unsigned i = 0; i < KEPT_SIZES; i++)
-        if (size == PAGE << i)
+        if (size == pp_page_size() << i)
             return &kept_mappings[i * KEPT_MAX];
     return NULL;
 }
@@ -55,10 +54,10 @@ static void *_Atomic *kept_of(size_t size)
 /* Returns the size of the mapping. Pages at its end that are not asked for are not touched. */
 static size_t mapped_for(size_t size)
 {
-    size_t usual = PAGE;
+    size_t usual = pp_page_size();
     while (usual < size)
         usual *= 2;
-    return kept_of(usual) ? usual : round_up(size, PAGE);
+    return kept_of(usual) ? usual : round_up(size, pp_page_size());
 }
 
 /* Pages that were mapped at once for many small mappings, of which each takes 10 us beside a program that maps and
@@ -68,18 +67,19 @@ static _Atomic uintptr_t reserve;
 /* What is left is not enough now and then, and stays untouched. */
 static void *from_reserve(size_t size)
 {
-    uintptr_t now = atomic_load(&reserve), next;
+    uintptr_t now = atomic_load(&reserve), next, page = pp_page_size();
     void *start, *fresh = NULL;
     do {
-        size_t left = now % PAGE * PAGE;
-        start = (void *)(now - now % PAGE);
+        uintptr_t pages = now & (page - 1);
+        size_t left = pages * page;
+        start = (void *)(now - pages);
         if (left < size) {
             if (!fresh && !(fresh = pp_sys_mmap_anonymous(RESERVE)))
                 return pp_sys_mmap_anonymous(size);
             start = fresh;
             left = RESERVE;
         }
-        next = (uintptr_t)start + size + (left - size) / PAGE;
+        next = (uintptr_t)start + size + (left - size) / page;
     } while (!atomic_compare_exchange_weak(&reserve, &now, next));
     if (fresh && start != fresh)
         pp_sys_munmap(fresh, RESERVE);
@@ -121,7 +121,7 @@ void pp_arena_trim(void)
 {
     for (unsigned i = 0; i < KEPT_SIZES * KEPT_MAX; i++) {
         void *start = atomic_exchange(&kept_mappings[i], NULL);
-        size_t size = PAGE << i / KEPT_MAX;
+        size_t size = pp_page_size() << i / KEPT_MAX;
         if (!start)
             continue;
         pp_sys_munmap(start, size);
@@ -203,7 +203,7 @@ void *pp_arena_alloc(struct pp_arena *arena, size_t size)
     struct pp_arena_chunk *chunk = arena->newest;
     if (!chunk || chunk->size - chunk->used < size) {
         size_t header = round_up(sizeof *chunk, 16);
-        size_t want = round_up(size + header > CHUNK_SIZE ? size + header : CHUNK_SIZE, PAGE);
+        size_t want = round_up(size + header > CHUNK_SIZE ? size + header : CHUNK_SIZE, pp_page_size());
         struct pp_arena_chunk *fresh = pp_map(want);
         if (!fresh)
             return NULL;

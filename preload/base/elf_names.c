@@ -16,7 +16,6 @@ struct tables {
 #define MAX_CHAIN       4096u  /* symbols of one hash bucket */
 #define MAX_NAME        64     /* of a name that is searched in an object that may go */
 #define NO_SYMBOL       UINT32_MAX
-#define PAGE            4096u
 #define MAX_DYNAMIC     4096u /* entries of a dynamic section */
 #define DYNAMIC_AT_ONCE 32u   /* which is all of most */
 
@@ -73,7 +72,7 @@ static bool read_tables(bool may_go, uintptr_t base, uintptr_t dynamic, struct t
     ElfW(Dyn) some[DYNAMIC_AT_ONCE];
     *tables = (struct tables){.may_go = may_go};
     for (size_t read = 0, count; dynamic && read < MAX_DYNAMIC; read += count, dynamic += count * sizeof *some) {
-        size_t on_page = (PAGE - dynamic % PAGE) / sizeof *some;
+        size_t on_page = (pp_page_size() - (dynamic & (pp_page_size() - 1))) / sizeof *some;
         count = !may_go || on_page == 0 ? 1 : on_page < DYNAMIC_AT_ONCE ? on_page : DYNAMIC_AT_ONCE;
         if (!may_go)
             memcpy(some, (const void *)dynamic, sizeof *some);
@@ -209,7 +208,7 @@ static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t fr
             uintptr_t slot = base + some[i].r_offset + (descriptor ? sizeof slot : 0);
             if ((descriptor || type == PP_RELOCATION_TLS_OFFSET) &&
                 (of ? of == index : (uint64_t)some[i].r_addend == symbol->st_value) &&
-                copy(tables, offset, slot, sizeof *offset) && *offset < 0 && *offset > -PP_STATIC_TLS_MAX)
+                copy(tables, offset, slot, sizeof *offset) && pp_tls_is_static(*offset))
                 return true;
         }
     }

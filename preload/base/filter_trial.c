@@ -29,11 +29,12 @@ static const short calls[] = {
     SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_delete, SYS_clock_gettime, SYS_clock_getres,
     SYS_nanosleep, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getpgid, SYS_getuid, SYS_geteuid, SYS_getrusage, SYS_prctl,
     SYS_process_vm_readv, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigpending,
-    SYS_rt_tgsigqueueinfo, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_poll,
-    SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_fstat, SYS_fstatfs, SYS_lstat, SYS_unlinkat, SYS_arch_prctl,
-    SYS_stat, SYS_newfstatat, SYS_readlink, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_mkdirat, SYS_unlink,
+    SYS_rt_tgsigqueueinfo, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_ppoll,
+    SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_fstat, SYS_fstatfs, SYS_unlinkat,
+    SYS_newfstatat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_mkdirat,
     SYS_ftruncate, SYS_mmap, SYS_mremap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_sched_yield,
     SYS_sched_getaffinity, SYS_prlimit64, SYS_uname, SYS_getrandom, SYS_clone3, SYS_set_robust_list, SYS_rseq,
+    PP_THREAD_POINTER_CALLS
 };
 /* clang-format on */
 

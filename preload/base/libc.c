@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* dlsym's default version is GLIBC_2.34 where libdl became a part of libc; the older version exists too. */
-__asm__(".symver dlsym, dlsym@GLIBC_2.2.5");
+__asm__(".symver dlsym, dlsym@" PP_FIRST_GLIBC);
 #pragma weak dlsym
 
 static struct pp_real real;
@@ -17,7 +17,7 @@ static _Atomic int real_ready;
 static long plain_syscall(long number, long a, long b, long c, long d, long e, long f)
 {
     long result = pp_syscall6(number, a, b, c, d, e, f);
-    if (result < 0 && result > -4096) {
+    if (pp_is_error(result)) {
         errno = (int)-result;
         return -1;
     }

@@ -139,7 +139,8 @@ void pp_warn_once(enum pp_cause cause, const char *format, ...)
 static bool takes_lines(int descriptor)
 {
     struct pollfd poll = {descriptor, POLLOUT, 0};
-    return pp_syscall4(SYS_poll, (long)&poll, 1, 0, 0) == 1 && poll.revents & POLLOUT;
+    struct timespec at_once = {0, 0};
+    return pp_syscall6(SYS_ppoll, (long)&poll, 1, (long)&at_once, 0, 0, 0) == 1 && poll.revents & POLLOUT;
 }
 
 void pp_warn_rest(void)

@@ -43,7 +43,7 @@ void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, 
 unsigned pp_kernel_thread_count(void)
 {
     struct stat status;
-    if (pp_syscall4(SYS_stat, (long)"/proc/self/task", (long)&status, 0, 0) != 0 || status.st_nlink < 3)
+    if (pp_sys_stat("/proc/self/task", &status, 0) != 0 || status.st_nlink < 3)
         return 0;
     return (unsigned)(status.st_nlink - 2);
 }

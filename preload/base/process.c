@@ -4,7 +4,6 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#define PAGE         4096u
 #define WIPE_ON_FORK 18 /* MADV_WIPEONFORK, Linux 4.14 */
 
 struct pp_process pp_process;
@@ -16,11 +15,11 @@ static _Atomic uint32_t *_Atomic mark;
 void pp_process_begins(void)
 {
     if (!mark) {
-        void *page = pp_sys_mmap_anonymous(PAGE);
-        if (page && pp_syscall4(SYS_madvise, (long)page, PAGE, WIPE_ON_FORK, 0) == 0)
+        void *page = pp_sys_mmap_anonymous(pp_page_size());
+        if (page && pp_syscall4(SYS_madvise, (long)page, pp_page_size(), WIPE_ON_FORK, 0) == 0)
             mark = page;
         else if (page)
-            pp_sys_munmap(page, PAGE);
+            pp_sys_munmap(page, pp_page_size());
     }
     atomic_store(&pp_process.pid, pp_sys_getpid());
     if (mark)

@@ -7,11 +7,21 @@
 
 #include "../arch/arch.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
+
+#define PP_ERROR_MAX 4095 /* a result from -PP_ERROR_MAX on is an error */
+
+static inline bool pp_is_error(long result)
+{
+    return result < 0 && result >= -PP_ERROR_MAX;
+}
 
 #define PP_MAP_PRIVATE_ANONYMOUS 0x22
 #define PP_PROT_READ_WRITE       3
@@ -20,7 +30,7 @@
 static inline void *pp_sys_mmap_anonymous(size_t size)
 {
     long r = pp_syscall6(SYS_mmap, 0, (long)size, PP_PROT_READ_WRITE, PP_MAP_PRIVATE_ANONYMOUS, -1, 0);
-    return r < 0 && r > -4096 ? NULL : (void *)r;
+    return pp_is_error(r) ? NULL : (void *)r;
 }
 
 #define PP_MREMAP_MAYMOVE 1
@@ -29,7 +39,7 @@ static inline void *pp_sys_mmap_anonymous(size_t size)
 static inline void *pp_sys_mremap(void *start, size_t size, size_t new_size)
 {
     long r = pp_syscall4(SYS_mremap, (long)start, (long)size, (long)new_size, PP_MREMAP_MAYMOVE);
-    return r < 0 && r > -4096 ? NULL : (void *)r;
+    return pp_is_error(r) ? NULL : (void *)r;
 }
 
 static inline void pp_sys_munmap(void *start, size_t size)
@@ -71,7 +81,18 @@ static inline int pp_sys_openat(int directory, const char *path, int flags, int 
 
 static inline int pp_sys_open(const char *path, int flags, int mode)
 {
-    return pp_sys_openat(-100 /* AT_FDCWD */, path, flags, mode);
+    return pp_sys_openat(AT_FDCWD, path, flags, mode);
+}
+
+/* Finds what a path leads to; with AT_SYMLINK_NOFOLLOW a link itself. Returns 0 or -errno. */
+static inline long pp_sys_stat(const char *path, struct stat *status, int flags)
+{
+    return pp_syscall4(SYS_newfstatat, AT_FDCWD, (long)path, (long)status, flags);
+}
+
+static inline long pp_sys_readlink(const char *path, char *buffer, size_t size)
+{
+    return pp_syscall4(SYS_readlinkat, AT_FDCWD, (long)path, (long)buffer, (long)size);
 }
 
 static inline long pp_sys_read(int fd, void *buffer, size_t size)

@@ -41,7 +41,7 @@ static void find_states(struct callers *callers, uintptr_t running)
             if (++listed > MAX_LISTED)
                 return;
             if (state == running ||
-                pp_word(copy, layout->thread_state.thread_id) != callers->slot->thread.thread_pointer ||
+                pp_word(copy, layout->thread_state.thread_id) != pp_pthread_of(callers->slot->thread.thread_pointer) ||
                 !pp_thread_state_has_frames(layout, copy, state))
                 continue;
             if (callers->count == MAX_CALLERS)

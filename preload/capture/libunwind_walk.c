@@ -54,9 +54,9 @@ static enum pp_reason step_out(const struct pp_libunwind *library, uint64_t *cur
         return result == NO_INFORMATION ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_BAD_STACK;
     if (*outermost)
         return PP_REASON_NONE;
-    if (library->get_register(cursor, PP_REG_RA, &pc) != 0 || library->get_register(cursor, PP_REG_SP, &sp) != 0 ||
-        sp % sizeof sp || sp < step->sp || (sp == step->sp && !step->exact) || sp > stack_top ||
-        sp - step->sp > PP_MAX_FRAME_SIZE)
+    if (library->get_register(cursor, PP_LIBUNWIND_PC, &pc) != 0 ||
+        library->get_register(cursor, PP_REG_SP, &sp) != 0 || sp % sizeof sp || sp < step->sp ||
+        (sp == step->sp && !step->exact) || sp > stack_top || sp - step->sp > PP_MAX_FRAME_SIZE)
         return PP_REASON_NATIVE_BAD_STACK;
     *step = (struct step){pc, sp, signal};
     return PP_REASON_NONE;

@@ -11,9 +11,6 @@
 #include "native_walk.h"
 #include <stdbool.h>
 
-/* unw_cursor_t is 127 words up to 1.8; libunwind/load.c checks that no more are used. */
-#define PP_LIBUNWIND_CURSOR_WORDS 192
-
 /* libunwind's functions and state; constant once published. */
 struct pp_libunwind {
     int (*init)(void *cursor, void *context, int flags);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "native_links.h"
+#include "../arch/arch.h"
 #include <stdatomic.h>
 #include <string.h>
-
-#define WORD ((intptr_t)sizeof(uintptr_t))
 
 void pp_links_begin(struct pp_native_links *links, uint32_t generation)
 {
@@ -32,10 +31,11 @@ bool pp_links_join(struct pp_native_links *links, const struct pp_native_link *a
         return false;
     for (; inner != outermost; inner--) {
         const struct pp_native_link *outer = inner - 1;
-        /* one way for both: which frames save rbp cannot be predicted */
-        intptr_t fp_at = inner->fp_at ? inner->fp_at : -WORD;
-        uintptr_t fp = inner->fp_at ? outer->fp : outer->pc;
-        if (word_at(outer->sp - WORD) != outer->pc || word_at(outer->sp + (uintptr_t)fp_at) != fp) {
+        /* one way for both: which frames save the frame pointer cannot be predicted */
+        intptr_t fp_at = inner->fp_at ? inner->fp_at : PP_RETURN_ADDRESS_AT;
+        uintptr_t saved = word_at(outer->sp + (uintptr_t)(intptr_t)PP_RETURN_ADDRESS_AT);
+        uintptr_t fp = inner->fp_at ? outer->fp : saved;
+        if (pp_return_address(saved) != outer->pc || word_at(outer->sp + (uintptr_t)fp_at) != fp) {
             links->kept = (uint32_t)(inner - outermost);
             return false;
         }

@@ -2,10 +2,10 @@
 /* Keeps what the last walk found, so that the next one need not walk again what has not changed.
  *
  * From a return address on, a walk depends on the stack pointer, on the registers that CFAs are computed from, and on
- * the words that it reads. Nearly every frame computes its CFA from rsp or rbp and is left by two of these words: the
- * return address and, where the function has saved it, the caller's rbp. So a walk that arrives at a frame of the last
- * walk with the same pc, rsp and rbp goes on as that one did if these words are still the same. Rules hold in all
- * tables of a generation. Everything here is async-signal-safe. */
+ * the words that it reads. Nearly every frame computes its CFA from the stack or the frame pointer and is left by two
+ * of these words: the return address, at PP_RETURN_ADDRESS_AT, and, where the function has saved it, the caller's frame
+ * pointer. So a walk that arrives at a frame of the last walk with the same pc and pointers goes on as that one did if
+ * these words are still the same. Rules hold in all tables of a generation. Everything here is async-signal-safe. */
 #ifndef PP_CAPTURE_NATIVE_LINKS_H
 #define PP_CAPTURE_NATIVE_LINKS_H
 
@@ -17,7 +17,7 @@
 /* How a walk arrived at a frame, and what its rule says. The next outer frame's sp is this frame's CFA. */
 struct pp_native_link {
     uintptr_t pc, sp, fp;
-    intptr_t fp_at; /* where the caller's rbp is saved, from the CFA; 0: in rbp itself */
+    intptr_t fp_at; /* where the caller's fp is saved, from the CFA; 0: in the register itself */
 };
 
 /* The links [0, kept) are the last walk's, outermost first; each new walk writes its own to the array's other end,

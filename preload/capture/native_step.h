@@ -28,7 +28,6 @@ struct walk {
     uintptr_t copy[COPY_BYTES / WORD];
 };
 
-static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 
 /* Reads a part of a stack's copy; false if not all of it is there. */
@@ -43,8 +42,8 @@ static bool read_copy(struct pp_stack_copy *copy, void *to, uintptr_t from, size
 }
 
 /* Reads a word of the stack; false if it is not wholly inside. The thread's own stack is mapped from sp up, unless the
- * program has made a hole in it. But a frame's rule may be wrong and yield any address (assembly that uses rbp,
- * described as if it did not), so a word far above sp is read through a copy. async-signal-safe. */
+ * program has made a hole in it. But a frame's rule may be wrong and yield any address (assembly that uses
+ * the frame pointer, described as if it did not), so a word far above sp is read through a copy. async-signal-safe. */
 static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 {
     if (address % WORD || address < walk->at.low || address > walk->at.top - WORD)
@@ -127,7 +126,7 @@ static inline enum pp_reason find_cfa(struct walk *walk, const struct pp_unwind_
             return PP_REASON_NATIVE_BAD_STACK;
         value += (uintptr_t)(intptr_t)rule->cfa_addend;
     } else if (rule->cfa_kind == PP_CFA_PLT) {
-        value += (walk->at.pc & 15) >= (uintptr_t)(intptr_t)rule->cfa_addend ? WORD : 0;
+        value += pp_plt_pushed(walk->at.pc, (uint8_t)rule->cfa_addend);
     }
     *cfa = value;
     return PP_REASON_NONE;
@@ -148,8 +147,8 @@ static inline enum pp_reason restore(struct walk *walk, const struct pp_unwind_r
         if (!is_known(walk, rule->base))
             return PP_REASON_NATIVE_NO_RULE;
         from = walk->at.registers[rule->base];
-        /* For a realigned frame gcc says "rbp is at [rbp]" up to the ret, even after pops have restored rbp and all
-         * other registers: [rbp] is then outside this frame, and nothing is left to restore. */
+        /* For a realigned frame gcc says that the frame pointer is where it points, up to the return, even after pops
+         * have restored it and all other registers: that is then outside this frame, and nothing is left to restore. */
         if (walk->at.exact && slot != PP_TRACKED_RA &&
             (from + where >= cfa || from + where < walk->at.registers[PP_REG_SP] - PP_RED_ZONE)) {
             *value = walk->at.registers[tracked_register[slot]];
@@ -165,11 +164,11 @@ static enum pp_reason step_out_of_signal(struct walk *walk, const struct pp_unwi
     if (!is_known(walk, rule->cfa_register))
         return PP_REASON_NATIVE_NO_RULE;
     uintptr_t sp = walk->at.registers[PP_REG_SP];
-    uintptr_t gregs = walk->at.registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
-    if (!load(walk, gregs + PP_GREG_PC * WORD, &walk->at.pc))
+    uintptr_t saved = walk->at.registers[rule->cfa_register] + (uintptr_t)(intptr_t)rule->cfa_offset;
+    if (!load(walk, saved + PP_SAVED_WORD_PC * WORD, &walk->at.pc))
         return PP_REASON_NATIVE_BAD_STACK;
     for (unsigned i = 0; i < PP_REG_COUNT; i++)
-        if (!load(walk, gregs + greg_of_dwarf[i] * WORD, &walk->at.registers[i]))
+        if (!load(walk, saved + pp_saved_word[i] * WORD, &walk->at.registers[i]))
             return PP_REASON_NATIVE_BAD_STACK;
     walk->at.valid = PP_ALL_REGISTERS_MASK;
     walk->at.exact = walk->at.interrupted = true;
@@ -196,7 +195,7 @@ static inline bool restore_words(struct walk *walk, const struct pp_unwind_rule 
         unsigned slot = (unsigned)__builtin_ctz(left);
         walk->at.registers[tracked_register[slot]] = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[slot]);
     }
-    walk->at.pc = *(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[PP_TRACKED_RA]);
+    walk->at.pc = pp_return_address(*(const uintptr_t *)(cfa + (uintptr_t)(intptr_t)rule->where[PP_TRACKED_RA]));
     return true;
 }
 
@@ -215,7 +214,7 @@ static enum pp_reason restore_all(struct walk *walk, const struct pp_unwind_rule
         unsigned slot = (unsigned)__builtin_ctz(left);
         walk->at.registers[tracked_register[slot]] = caller[slot];
     }
-    walk->at.pc = caller[PP_TRACKED_RA];
+    walk->at.pc = pp_return_address(caller[PP_TRACKED_RA]);
     return PP_REASON_NONE;
 }
 
@@ -342,8 +341,8 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
     return &walk->cache->entries[at].rule;
 }
 
-/* Steps out of code without unwind rows (a JIT's, perf's trampolines) if only an epilogue follows its call: add to rsp,
- * pop, ret. The thread will execute these very bytes. async-signal-safe. */
+/* Steps out of code without unwind rows (a JIT's, perf's trampolines) if only an epilogue follows its call: add to the
+ * stack pointer, pop, return. The thread will execute these very bytes. async-signal-safe. */
 static bool step_by_epilogue(struct walk *walk)
 {
     uint8_t code[EPILOGUE_MAX];
@@ -371,7 +370,7 @@ static bool step_by_epilogue(struct walk *walk)
             return false;
         walk->at.valid &= PP_CALLEE_SAVED_MASK;
         walk->at.registers[PP_REG_SP] = sp;
-        walk->at.pc = value;
+        walk->at.pc = pp_return_address(value);
         return true;
     }
     return false;

@@ -32,7 +32,7 @@ static void link_frame(struct walk *walk, const struct pp_unwind_rule *rule, str
     if (!link->pc || rule->cfa_kind != PP_CFA_REGISTER ||
         (rule->cfa_register != PP_REG_SP && rule->cfa_register != PP_REG_FP) ||
         (!outermost && (!rule->lowest || lowest < link->sp || cfa - link->sp > PP_STACK_NEAR ||
-                        rule->where[PP_TRACKED_RA] != -(int)WORD))) {
+                        rule->where[PP_TRACKED_RA] != PP_RETURN_ADDRESS_AT))) {
         pp_links_drop(walk->links);
         return;
     }
@@ -136,8 +136,7 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     prefetch_last_walk(&walk, stack);
     if (walk.links)
         pp_links_begin(walk.links, walk.table->generation);
-    for (unsigned i = 0; i < PP_REG_COUNT; i++)
-        walk.at.registers[i] = (uintptr_t)context->uc_mcontext.gregs[greg_of_dwarf[i]];
+    pp_context_registers(context, walk.at.registers);
     walk.at.valid = PP_ALL_REGISTERS_MASK;
     walk.at.pc = pp_context_pc(context);
     walk.at.exact = walk.at.interrupted = true;
@@ -230,6 +229,7 @@ void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct
         stack->reason = PP_REASON_NATIVE_BAD_STACK;
         return;
     }
+    walk.at.pc = pp_return_address(walk.at.pc);
     walk.at.valid |= 1u << PP_REG_FP;
     walk.at.registers[PP_REG_SP] = at + 2 * WORD;
     walk_outward(&walk, stack);

@@ -82,7 +82,7 @@ struct pp_native_stack {
     uintptr_t stack_low;     /* set by the caller: lowest address of the thread's own stack, 0 if unknown */
     enum pp_reason reason;   /* NONE: the outermost frame was reached; else why the walk ended early */
     bool continuable;        /* it ended for want of rows or of a module, and *stopped is its state */
-    uintptr_t frame_pointer; /* rbp where the walk ended, 0 if unknown */
+    uintptr_t frame_pointer; /* where the walk ended, 0 if unknown */
 };
 
 #define PP_MAX_FRAME_SIZE                                                                                              \
@@ -107,6 +107,6 @@ bool pp_native_read(const struct pp_native_stack *stack, void *to, uintptr_t fro
  * code. Appends that frame and its callers. async-signal-safe, reentrant. */
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack);
 
-/* As pp_native_resume, at a frame with its return address at frame_pointer + 8 (push %rbp; mov %rsp, %rbp). */
+/* As pp_native_resume, at a frame whose frame pointer leads to its caller's, with the return address behind. */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
 #endif

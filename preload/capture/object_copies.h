@@ -5,12 +5,13 @@
 #ifndef PP_CAPTURE_OBJECT_COPIES_H
 #define PP_CAPTURE_OBJECT_COPIES_H
 
+#include "../arch/arch.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define PP_COPY_PAGE   4096u
+#define PP_COPY_PAGE   PP_PAGE_LEAST
 #define PP_COPY_WAYS   4u
 #define PP_COPY_SETS   32u
 #define PP_COPY_PAGES  (PP_COPY_SETS * PP_COPY_WAYS)

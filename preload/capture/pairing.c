@@ -63,7 +63,7 @@ static void learn_eval_frame(const struct pp_python *python, const struct pp_nat
     }
 }
 
-/* Whether frame pointers lead to the eval frame that holds the marker: the rbp where the walk ended, or an rbp saved a
+/* Whether frame pointers lead to the eval frame that holds the marker: the one where the walk ended, or one saved a
  * few frames further out (a JIT's), is above the marker by an eval frame's size at most, and the return address there
  * is in the interpreter. Stores it in native->frame_pointer. async-signal-safe. */
 static bool find_frame_pointer(const struct pp_python *python, struct pp_native_stack *native, uintptr_t marker,
@@ -71,13 +71,13 @@ static bool find_frame_pointer(const struct pp_python *python, struct pp_native_
 {
     uintptr_t at = native->frame_pointer, from = native->frames[native->count - 1].cfa;
     for (unsigned hops = 0; hops < FRAME_POINTER_HOPS; hops++) {
-        uintptr_t words[2]; /* the caller's rbp, the return address; a copy, since rbp may be anything */
+        uintptr_t words[2]; /* the caller's, the return address; a copy, since the register may be anything */
         if (at % sizeof at || at < from || at >= stack_top - sizeof words ||
             !pp_native_read(native, words, at, sizeof words))
             return false;
         if (at > marker) {
             native->frame_pointer = at;
-            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(words[1]) == python;
+            return at - marker <= EVAL_FRAME_MAX && pp_python_of_code(pp_return_address(words[1])) == python;
         }
         from = at + 1;
         at = words[0];

@@ -8,10 +8,10 @@
 struct pp_interrupted {
     uintptr_t pc, sp;
     unsigned native_frames;
-    bool native_complete;    /* the native walk reached the outermost frame */
-    bool other_stack;        /* sp is not on the thread's own stack */
-    const greg_t *registers; /* the PP_GENERAL_GREGS general-purpose registers */
-    uintptr_t task_frame;    /* address of the frame with which the running task's own stack begins; 0: none */
+    bool native_complete; /* the native walk reached the outermost frame */
+    bool other_stack;     /* sp is not on the thread's own stack */
+    const ucontext_t *context;
+    uintptr_t task_frame; /* address of the frame with which the running task's own stack begins; 0: none */
 };
 
 /* The result in scratch->python and scratch->runs, innermost first. */

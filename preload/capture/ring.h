@@ -124,8 +124,8 @@ static inline const struct pp_record *pp_ring_peek(struct pp_ring *ring)
 static inline void pp_ring_release(struct pp_ring *ring, const struct pp_record *record)
 {
     uint64_t end = pp_ring_first(ring) + record->size;
-    uintptr_t page = ((uintptr_t)record + 4095) & ~(uintptr_t)4095;
-    uintptr_t last = ((uintptr_t)record + record->size) & ~(uintptr_t)4095;
+    uintptr_t page = ((uintptr_t)record + pp_page_size() - 1) & -pp_page_size();
+    uintptr_t last = ((uintptr_t)record + record->size) & -pp_page_size();
     if (record->size >= PP_RING_LARGE_RECORD && !ring->keeps_pages)
         pp_sys_madvise((void *)page, last - page, PP_MADV_DONTNEED);
     atomic_store_explicit(&ring->tail, end, memory_order_release);

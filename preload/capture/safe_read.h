@@ -7,19 +7,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#define PP_LOWEST_ADDRESS  0x10000u
-#define PP_HIGHEST_ADDRESS 0x7fffffffffffu
-
-#define FLAG_ALIGNMENT_CHECK 0x40000u /* EFLAGS.AC */
-
-/* Clears EFLAGS.AC, which a handler inherits from the interrupted code: a program may want a fault at each unaligned
- * access, and our copies are unaligned. sigreturn restores the flag. async-signal-safe. */
-static inline void pp_allow_unaligned(void)
-{
-    uint64_t flags = __builtin_ia32_readeflags_u64();
-    if (flags & FLAG_ALIGNMENT_CHECK)
-        __builtin_ia32_writeeflags_u64(flags & ~(uint64_t)FLAG_ALIGNMENT_CHECK);
-}
+#define PP_LOWEST_ADDRESS 0x10000u
 
 /* Whether an object could be at the address. async-signal-safe. */
 static inline bool pp_plausible(uintptr_t address)

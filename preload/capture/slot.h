@@ -152,7 +152,7 @@ struct pp_learnt_attributes {
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
     uint64_t start_unix_ns;
-    uintptr_t thread_pointer; /* pthread_self(), 0: no TLS of its own known, so no Python */
+    uintptr_t thread_pointer; /* 0: no TLS of its own known, so no Python */
     void *(*start_routine)(void *);
     void *start_argument;
     size_t stack_size; /* that its attributes ask for, 0: unknown */

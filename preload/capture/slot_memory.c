@@ -8,7 +8,6 @@
 #define LARGE_CODE_SETS  512
 #define RING_BYTES       (32u << 10)
 #define CODE_SETS        192
-#define PAGE             4096u
 #define SCRATCHES_MAX    1024 /* handlers running at once */
 
 static struct {
@@ -19,7 +18,7 @@ static _Atomic size_t mapped_bytes;
 
 void *pp_slot_memory_more(size_t bytes)
 {
-    bytes = (bytes + PAGE - 1) & ~(size_t)(PAGE - 1);
+    bytes = (bytes + pp_page_size() - 1) & -pp_page_size();
     void *memory = pp_sys_mmap_anonymous(bytes);
     if (memory)
         atomic_fetch_add_explicit(&mapped_bytes, bytes, memory_order_relaxed);

@@ -10,17 +10,17 @@
 /* async-signal-safe. */
 PP_RARE uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot)
 {
-    uintptr_t fs = 0, self = 0;
+    uintptr_t pointer = 0, head[PP_TCB_WORDS];
     uint32_t tid = 0;
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uint32_t tid_offset = atomic_load_explicit(&pp_capture.descriptor_tid_offset, memory_order_relaxed);
-    if (!pp_thread_pointer(&fs) || !pp_plausible(fs) ||
-        !pp_safe_read(pid, &self, fs + PP_DESCRIPTOR_SELF, sizeof self) || self != fs)
+    if (!pp_thread_pointer(&pointer) || !pp_plausible(pointer) || !pp_safe_read(pid, head, pointer, sizeof head) ||
+        !pp_is_tcb(head, pointer))
         return 0;
-    if (!tid_offset || !pp_safe_read(pid, &tid, fs + tid_offset, sizeof tid) ||
+    if (!tid_offset || !pp_safe_read(pid, &tid, pp_pthread_of(pointer) + tid_offset, sizeof tid) ||
         (int)tid != atomic_load_explicit(&slot->tid, memory_order_relaxed))
         return 0;
-    return self;
+    return pointer;
 }
 
 /* Returns an address on the C stack of a thread state's eval loop; 0: none runs or none is recorded. async-signal-safe.
@@ -57,7 +57,7 @@ PP_RARE static bool current_is_mine(const struct pp_python *python, const struct
     if (loop)
         return on_own_stack(slot, loop);
     return pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
-           thread == slot->thread.thread_pointer;
+           thread == pp_pthread_of(slot->thread.thread_pointer);
 }
 
 /* Returns the memory to read a thread state's fields from, NULL if there is none at the address. Another thread may
@@ -162,11 +162,11 @@ static enum pp_reason check_state(struct pp_slot *slot, struct pp_thread_state *
         return found->attached || found->uncertain ? PP_REASON_PYTHON_TORN : PP_REASON_NONE;
     }
     uintptr_t creator = pp_word(found->memory, layout->thread_state.thread_id);
-    if (*mine && creator != slot->thread.thread_pointer) {
+    if (*mine && creator != pp_pthread_of(slot->thread.thread_pointer)) {
         slot->thread.lent_thread_state = found->address;
         slot->thread.lent_by = creator;
     }
-    *mine = *mine || creator == slot->thread.thread_pointer ||
+    *mine = *mine || creator == pp_pthread_of(slot->thread.thread_pointer) ||
             (found->address == slot->thread.lent_thread_state && creator == slot->thread.lent_by);
     /* not this thread's: it was deleted, and its memory reused */
     return !*mine || pp_plausible(pp_word(found->memory, layout->thread_state.interp)) ? PP_REASON_NONE

@@ -30,8 +30,8 @@ static inline bool pp_outside_loader(const struct pp_slot *slot)
     return !slot->thread.scanned && pp_python_of_code(slot->scratch->pc);
 }
 
-/* Returns pthread_self() of a thread whose creation we did not see, by its own thread pointer; 0 if it has no glibc
- * descriptor, or its creator's (raw clone). async-signal-safe. */
+/* Returns the thread pointer of the calling thread, whose creation we did not see; 0 if it has no glibc descriptor, or
+ * its creator's (raw clone). async-signal-safe. */
 uintptr_t pp_foreign_thread_pointer(const struct pp_slot *slot);
 
 #endif

@@ -20,7 +20,7 @@ struct key_data {
 static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 {
     uint32_t created = pp_u32((const void *)place, 0), key = pp_u32((const void *)place, sizeof created);
-    const struct key_data *first = (const struct key_data *)(thread_pointer + PP_DESCRIPTOR_SPECIFIC);
+    const struct key_data *first = (const struct key_data *)(pp_pthread_of(thread_pointer) + PP_DESCRIPTOR_SPECIFIC);
     if (!created || key >= KEYS_MAX)
         return 0;
     if (key < KEYS_IN_BLOCK)
@@ -103,7 +103,7 @@ void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer)
     if (word->kind != PP_TLS_DYNAMIC || word->module > dtv[PP_DTV_LENGTH_ENTRY].block)
         return;
     const struct dtv_entry *entry = &dtv[word->module];
-    if (entry->to_free != dtv[1].to_free || thread_pointer - entry->block > PP_STATIC_TLS_MAX)
+    if (entry->to_free != dtv[1].to_free || !pp_tls_is_static((int64_t)(entry->block - thread_pointer)))
         return;
     word->offset += (int64_t)(entry->block - thread_pointer);
     word->kind = PP_TLS_FIXED;

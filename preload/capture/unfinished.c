@@ -9,7 +9,6 @@
 #define LEAST_COPY      1024u
 #define COPIES_QUARTERS 3 /* of the ring: what copies may fill, so that no sample is lost for them */
 #define NEXT_COPIES     2 /* of this one's size: they find room, or the ring is drained */
-#define PAGE            ((uintptr_t)4096)
 
 /* The part of the stack that the rest of the walk may read. */
 struct part {
@@ -36,8 +35,8 @@ static uint32_t copy(const struct pp_walk_state *stopped, const struct part *par
     struct iovec local = {to, part->size}, remote = {(void *)part->start, part->size};
     long copied = pp_sys_safe_copy(pp_sys_getpid(), &local, 1, &remote, 1);
     if (copied < 0 && copied != -EFAULT && !stopped->other_stack &&
-        part->start / PAGE == stopped->registers[PP_REG_SP] / PAGE) {
-        uintptr_t left = PAGE - part->start % PAGE;
+        (part->start ^ stopped->registers[PP_REG_SP]) < pp_page_size()) {
+        uintptr_t left = pp_page_size() - (part->start & (pp_page_size() - 1));
         copied = (long)(part->size < left ? part->size : left);
         memcpy(to, (const void *)part->start, (size_t)copied);
     }

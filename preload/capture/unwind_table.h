@@ -37,7 +37,7 @@ enum pp_cfa_kind {
     PP_CFA_INVALID,  /* the walk ends here */
     PP_CFA_REGISTER, /* reg + offset */
     PP_CFA_DEREF,    /* *(reg + offset + (index << shift)) + addend */
-    PP_CFA_PLT,      /* reg + offset, 8 more from byte `addend` of a 16-byte PLT entry on */
+    PP_CFA_PLT,      /* reg + offset, and what the entry of a PLT has pushed (pp_plt_pushed, from `addend`) */
     PP_CFA_SIGNAL,   /* the kernel's signal frame: all registers come from its ucontext */
 };
 
@@ -51,12 +51,12 @@ struct pp_unwind_rule {
     uint8_t cfa_register;
     uint8_t cfa_index; /* PP_NO_REGISTER: none */
     uint8_t cfa_shift;
-    uint8_t base;        /* register for from_base */
-    uint8_t saved;       /* tracked slots saved at CFA + where[slot] … */
-    uint8_t from_base;   /* … of which these at base + where[slot] */
-    uint8_t in_register; /* tracked slots whose value is in register where[slot] */
-    uint8_t lost;        /* tracked slots that are lost; the return address: this is the outermost frame */
-    uint8_t unused;
+    uint8_t base; /* register for from_base */
+    uint8_t unused[2 * sizeof(pp_tracked) - 1];
+    pp_tracked saved;       /* slots saved at CFA + where[slot] … */
+    pp_tracked from_base;   /* … of which these at base + where[slot] */
+    pp_tracked in_register; /* slots whose value is in register where[slot] */
+    pp_tracked lost;        /* slots that are lost; the return address: this is the outermost frame */
     int16_t where[PP_TRACKED_COUNT];
     /* The least where[] of all that is saved, if that is just words at CFA + where[slot] below the CFA; else 0. */
     int16_t lowest;

@@ -74,7 +74,7 @@ void pp_interval_stacks(void)
             continue;
         /* The kernel merges neighbours: above the stack may be memory that is unmapped one day. glibc puts a thread's
          * descriptor above every frame. */
-        uintptr_t self = slot->thread.thread_pointer & ~(uintptr_t)7;
+        uintptr_t self = pp_pthread_of(slot->thread.thread_pointer) & ~(uintptr_t)7;
         atomic_store(&slot->thread.stack_low, start);
         atomic_store(&slot->thread.stack_top, self > sp && self < end ? self : end);
     }

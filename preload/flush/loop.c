@@ -66,7 +66,7 @@ static uint64_t next_save(uint64_t now)
 static bool has_directory(void)
 {
     struct stat status; /* mostly there is none, which takes one system call to know and not four for each name */
-    if (pp_syscall4(SYS_stat, (long)pp_config.out, (long)&status, 0, 0) != 0)
+    if (pp_sys_stat(pp_config.out, &status, 0) != 0)
         return false;
     int directory = pp_directory_open(pp_config.out, false);
     if (directory >= 0)

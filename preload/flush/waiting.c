@@ -54,7 +54,7 @@ static bool copy_state(const struct pp_slot *slot, const struct pp_python *pytho
     uintptr_t address = atomic_load_explicit(&slot->thread.thread_state, memory_order_relaxed);
     return pp_plausible(address) && !pp_word((const void *)python->runtime, layout->runtime.finalizing) &&
            pp_safe_read(pid, state, address, layout->thread_state.copy_size) &&
-           pp_word(state, layout->thread_state.thread_id) == slot->thread.thread_pointer &&
+           pp_word(state, layout->thread_state.thread_id) == pp_pthread_of(slot->thread.thread_pointer) &&
            pp_word(state, layout->thread_state.interp) ==
                atomic_load_explicit(&slot->thread.interpreter_state, memory_order_relaxed);
 }

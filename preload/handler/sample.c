@@ -135,7 +135,7 @@ static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp
         .native_frames = native->count,
         .native_complete = native->reason == PP_REASON_NONE,
         .other_stack = on_other_stack(slot, pp_context_sp(context)),
-        .registers = context->uc_mcontext.gregs,
+        .context = context,
     };
     if (!pp_contexts_read(&reader, contexts, &interrupted.task_frame))
         return PP_REASON_LOST_RING_FULL;

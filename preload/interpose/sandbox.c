@@ -144,18 +144,17 @@ PP_EXPORT int setns(int fd, int type)
     CONFINE(setns, fd, fd, type);
 }
 
-#define BIT(number) ((uint64_t)1 << (number) % 64)
+/* The bit of a system call in a word of 64 numbers; 0 in all other words. */
+#define BIT(word, number) ((uint64_t)((number) / 64 == (word)) << (number) % 64)
+#define WORD(word)                                                                                                     \
+    (BIT(word, SYS_setuid) | BIT(word, SYS_setgid) | BIT(word, SYS_setreuid) | BIT(word, SYS_setregid) |               \
+     BIT(word, SYS_setgroups) | BIT(word, SYS_setresuid) | BIT(word, SYS_setresgid) | BIT(word, SYS_capset) |          \
+     BIT(word, SYS_prctl) | BIT(word, SYS_keyctl) | BIT(word, SYS_unshare) | BIT(word, SYS_setns) |                    \
+     BIT(word, SYS_seccomp) | BIT(word, LANDLOCK_RESTRICT_SELF))
 
 /* The system calls that go through prepare(): a bit for each number. */
 extern const uint64_t pp_confining_calls[8];
-const uint64_t pp_confining_calls[8] = {
-    [1] = BIT(SYS_setuid) | BIT(SYS_setgid) | BIT(SYS_setreuid) | BIT(SYS_setregid) | BIT(SYS_setgroups) |
-          BIT(SYS_setresuid) | BIT(SYS_setresgid) | BIT(SYS_capset),
-    [2] = BIT(SYS_prctl),
-    [3] = BIT(SYS_keyctl),
-    [4] = BIT(SYS_unshare) | BIT(SYS_setns) | BIT(SYS_seccomp),
-    [6] = BIT(LANDLOCK_RESTRICT_SELF),
-};
+const uint64_t pp_confining_calls[8] = {WORD(0), WORD(1), WORD(2), WORD(3), WORD(4), WORD(5), WORD(6), WORD(7)};
 
 long pp_confining_call(long number, long a, long b, long c, long d, long e, long f);
 long pp_confining_call(long number, long a, long b, long c, long d, long e, long f)

@@ -28,7 +28,7 @@ static bool find_entry(const struct pp_object_reader *reader, const struct pp_sl
         unsigned uses;
     } last;
     uintptr_t state = atomic_load(&slot->thread.interpreter_state);
-    struct pp_wanted wanted = {.hash = slot->thread.thread_pointer};
+    struct pp_wanted wanted = {.hash = pp_pthread_of(slot->thread.thread_pointer)};
     if (state == last.state && ++last.uses % FIND_EACH &&
         pp_python_dict_find(reader, last.list, &wanted, THREADS_MAX, entry))
         return true;

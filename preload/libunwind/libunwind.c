@@ -43,8 +43,7 @@ static void try_memory(int (*get_context)(void *))
     static uintptr_t stack[8];
     if (get_context(&context) != 0)
         return;
-    context.uc_mcontext.gregs[PP_GREG_PC] = 1;
-    context.uc_mcontext.gregs[PP_GREG_SP] = context.uc_mcontext.gregs[PP_GREG_FP] = (long long)(uintptr_t)stack;
+    pp_context_set(&context, 1, (uintptr_t)stack, (uintptr_t)stack);
     if (library.init(cursor, &context, 0) == 0)
         library.step(cursor);
 }
@@ -59,7 +58,7 @@ static __attribute__((noinline)) bool works(int (*get_context)(void *))
     for (unsigned i = 0; i < 2 * PP_LIBUNWIND_CURSOR_WORDS; i++)
         cursor[i] = GUARD;
     if (get_context(&context) != 0 || library.init(cursor, &context, 0) != 0 || library.step(cursor) <= 0 ||
-        library.get_register(cursor, PP_REG_RA, &pc) != 0 || pc != caller)
+        library.get_register(cursor, PP_LIBUNWIND_PC, &pc) != 0 || pc != caller)
         return false;
     for (unsigned i = 0; i < MAX_TRIAL; i++)
         if (library.step(cursor) <= 0 || library.is_signal_frame(cursor) < 0)

@@ -15,7 +15,7 @@ static ino_t root_inode; /* 0: unknown */
 void pp_directory_remember_root(void)
 {
     struct stat root;
-    if (pp_syscall4(SYS_stat, (long)"/", (long)&root, 0, 0) != 0)
+    if (pp_sys_stat("/", &root, 0) != 0)
         return;
     root_device = root.st_dev;
     root_inode = root.st_ino;
@@ -45,7 +45,7 @@ static int open_start(const char *path)
 {
     struct stat root;
     int fd = pp_sys_open(*path == '/' ? "/" : ".", O_PATH | O_DIRECTORY | O_CLOEXEC, 0);
-    if (fd < 0 || !root_inode || pp_syscall4(SYS_stat, (long)"/", (long)&root, 0, 0) != 0 ||
+    if (fd < 0 || !root_inode || pp_sys_stat("/", &root, 0) != 0 ||
         (root.st_dev == root_device && root.st_ino == root_inode))
         return fd;
     pp_sys_close(fd);

@@ -183,7 +183,7 @@ static bool is_alive(uint32_t pid)
 {
     char path[32];
     struct stat status;
-    return pp_syscall4(SYS_lstat, (long)pp_format(path, sizeof path, "/proc/%u", pid), (long)&status, 0, 0) == 0;
+    return pp_sys_stat(pp_format(path, sizeof path, "/proc/%u", pid), &status, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 static void scan_directory(struct scan *scan, void (*each)(const char *name, void *argument))

@@ -164,9 +164,9 @@ static void put_all(struct pp_segment *segment)
     arguments_changed(segment);
     read_command_line(segment, &length);
     pp_put_field(&fields, PP_PROCESS_COMMAND_LINE, buffer, length);
-    long n = pp_syscall4(SYS_readlink, (long)own_path("exe", path), (long)buffer, sizeof buffer, 0);
+    long n = pp_sys_readlink(own_path("exe", path), buffer, sizeof buffer);
     pp_put_field(&fields, PP_PROCESS_EXECUTABLE, buffer, n > 0 ? (size_t)n : 0);
-    n = pp_syscall4(SYS_readlink, (long)own_path("ns/pid", path), (long)buffer, sizeof buffer, 0);
+    n = pp_sys_readlink(own_path("ns/pid", path), buffer, sizeof buffer);
     pp_put_field(&fields, PP_PROCESS_PID_NAMESPACE, buffer, n > 0 ? (size_t)n : 0);
     n = pp_syscall4(SYS_getcwd, (long)buffer, sizeof buffer, 0, 0);
     pp_put_field(&fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);

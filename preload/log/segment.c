@@ -132,8 +132,8 @@ bool pp_segment_is_intact(const struct pp_segment *segment)
 {
     struct stat status;
     uint32_t user = effective_user();
-    return (user == 0 || user == segment->user) &&
-           pp_syscall4(SYS_lstat, (long)segment->path, (long)&status, 0, 0) == 0 && is_as_left(segment, &status);
+    return (user == 0 || user == segment->user) && pp_sys_stat(segment->path, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           is_as_left(segment, &status);
 }
 
 /* Whether the result of opening the file says that it was removed or changed, and not that resources lack. */
@@ -151,7 +151,7 @@ static void undo(struct pp_segment *segment, int fd)
     if (fd >= 0 && segment->whole_bytes)
         pp_syscall4(SYS_ftruncate, fd, (long)segment->whole_bytes, 0, 0);
     else if (fd >= 0)
-        pp_syscall4(SYS_unlink, (long)segment->path, 0, 0, 0);
+        pp_syscall4(SYS_unlinkat, AT_FDCWD, (long)segment->path, 0, 0);
 }
 
 static void put_off(struct pp_segment *segment, uint64_t now)

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #define NOTE_OF_GO_BUILD 4
-#define PAGE             ((uintptr_t)4096)
 #define PAGES_AT_ONCE    64
 #define MAX_PAGES        32768 /* of an object, below its code */
 #define MAX_NOTES        1024  /* bytes */
@@ -51,21 +50,21 @@ bool pp_go_is_loaded(void)
 static uintptr_t header_below(uintptr_t address)
 {
     int pid = pp_sys_getpid();
-    uintptr_t page = address & ~(PAGE - 1);
+    uintptr_t size = pp_page_size(), page = address & -size;
     char magics[PAGES_AT_ONCE][SELFMAG];
     struct iovec local = {magics, sizeof magics}, remote[PAGES_AT_ONCE];
-    for (unsigned done = 0; done < MAX_PAGES && page >= PAGES_AT_ONCE * PAGE;) {
+    for (unsigned done = 0; done < MAX_PAGES && page >= PAGES_AT_ONCE * size;) {
         for (unsigned i = 0; i < PAGES_AT_ONCE; i++)
-            remote[i] = (struct iovec){(void *)(page - i * PAGE), SELFMAG};
+            remote[i] = (struct iovec){(void *)(page - i * size), SELFMAG};
         long copied = pp_sys_safe_copy(pid, &local, 1, remote, PAGES_AT_ONCE);
         unsigned pages = copied > 0 ? (unsigned)copied / SELFMAG : 0;
         for (unsigned i = 0; i < pages; i++)
             if (memcmp(magics[i], ELFMAG, SELFMAG) == 0)
-                return page - i * PAGE;
+                return page - i * size;
         /* the next page is in a gap between segments */
         pages += pages < PAGES_AT_ONCE;
         done += pages;
-        page -= pages * PAGE;
+        page -= pages * size;
     }
     return 0;
 }
@@ -76,7 +75,7 @@ bool pp_go_holds(uintptr_t code)
     ElfW(Ehdr) header;
     ElfW(Phdr) headers[PP_MAX_HEADERS];
     if (!start || !pp_loader_read(&header, start, sizeof header) || header.e_phentsize != sizeof headers[0] ||
-        header.e_phnum > PP_MAX_HEADERS || header.e_phoff > PAGE - sizeof headers ||
+        header.e_phnum > PP_MAX_HEADERS || header.e_phoff > pp_page_size() - sizeof headers ||
         !pp_loader_read(headers, start + header.e_phoff, header.e_phnum * sizeof headers[0]))
         return false;
     struct dl_phdr_info object = {.dlpi_addr = start, .dlpi_phdr = headers, .dlpi_phnum = header.e_phnum};

@@ -28,7 +28,7 @@ static void find_path(const struct pp_loaded_object *object, const char *name, c
     pp_mapped_path(object->text.start, path, MAX_PATH);
     if (path[0] || !object->first)
         return;
-    long length = pp_syscall4(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)path, MAX_PATH - 1);
+    long length = pp_sys_readlink("/proc/self/exe", path, MAX_PATH - 1);
     path[length > 0 ? length : 0] = '\0';
 }
 

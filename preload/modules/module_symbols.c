@@ -16,7 +16,6 @@
 #define OPEN_FILES   16
 #define MAX_VDSO     ((size_t)1 << 20)
 #define COMPARE_SIZE 4096
-#define PAGE         ((uintptr_t)4096)
 
 /* Whether the file is what the process has mapped. */
 static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
@@ -160,7 +159,7 @@ static bool read_path(struct pp_module *module, const char *path, file_reader *r
 static bool read_vdso(struct pp_module *module, file_reader *read, void *argument)
 {
     const struct pp_address_range *image = &module->private->object.image;
-    size_t size = ((image->end + PAGE - 1) & ~(PAGE - 1)) - image->start;
+    size_t size = ((image->end + pp_page_size() - 1) & -pp_page_size()) - image->start;
     uint8_t *copy = size <= MAX_VDSO ? pp_safe_copy_mapped(image->start, size) : NULL;
     if (!copy)
         return false;

@@ -37,18 +37,6 @@ void pp_eval_learn(uintptr_t address)
     add_range(pp_module_find(address), address);
 }
 
-/* Returns the first of these bytes that may begin a jump, `end` if there is none. Two searches for one byte each are
- * ten times faster than a loop. */
-static const uint8_t *next_jump(const uint8_t *at, const uint8_t *end)
-{
-    const uint8_t *found = end;
-    for (unsigned i = 0; i < sizeof pp_jump_first_bytes; i++) {
-        const uint8_t *byte = memchr(at, pp_jump_first_bytes[i], (size_t)(found - at));
-        found = byte ? byte : found;
-    }
-    return found;
-}
-
 /* gcc moves the unlikely parts of a function out of line: they have an FDE of their own but no dynamic symbol. No other
  * code jumps into the middle of a function. */
 static void find_cold_parts(const struct pp_module *module, uintptr_t start, uintptr_t end)
@@ -64,7 +52,7 @@ static void find_cold_parts(const struct pp_module *module, uintptr_t start, uin
         if (!pp_safe_copy(code, at, size))
             return;
         const uint8_t *jump = code, *last = size >= PP_JUMP_SIZE ? code + size - PP_JUMP_SIZE + 1 : code;
-        for (; (jump = next_jump(jump, last)) < last; jump++) {
+        for (; (jump = pp_jump_next(jump, last)) < last; jump++) {
             uintptr_t target = pp_jump_target(jump, at + (uintptr_t)(jump - code)), part, part_end;
             if (target < module->start || target >= module->end || (target >= start && target < end) ||
                 !pp_module_function_range(module, target, &part, &part_end) || target == part)

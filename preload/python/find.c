@@ -257,7 +257,7 @@ static const char *fit_layout(struct pp_python *python, uint32_t version)
 /* Whether the word is, in this thread at least, what the interpreter's getter returns. */
 static bool agrees_with_getter(const struct pp_tls_word *word, state_getter *getter)
 {
-    return pp_tls_read(word, (uintptr_t)pthread_self()) == (uintptr_t)getter();
+    return pp_tls_read(word, pp_own_thread_pointer()) == (uintptr_t)getter();
 }
 
 static const char *check(struct search *search)
@@ -280,8 +280,8 @@ static const char *check(struct search *search)
         python->layout.heap_type.cached_keys = 0;
     if (!pin(search->name))
         return "it cannot be kept loaded";
-    pp_tls_fix(&python->attached, (uintptr_t)pthread_self());
-    pp_tls_fix(&python->bound, (uintptr_t)pthread_self());
+    pp_tls_fix(&python->attached, pp_own_thread_pointer());
+    pp_tls_fix(&python->bound, pp_own_thread_pointer());
     if (python->attached.kind && !agrees_with_getter(&python->attached, search->get_attached))
         python->attached.kind = PP_TLS_NONE;
     if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {

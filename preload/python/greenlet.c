@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to rsp and rbp,
- * copies the next greenlet's slice in and returns on its stack; its caller, g_switchstack, then gives the interpreter's
- * thread state the next greenlet's values. From the addition until then, stack and thread state do not match. The
- * addition is assembly in greenlet's source, identical in every build, so its bytes locate it without symbols. Later
- * code in that function, and code after the call in its callers, runs after the addition.
+/* A switch: slp_switch saves the slice of the stack that the next greenlet needs, adds a distance to the stack and the
+ * frame pointer, copies the next greenlet's slice in and returns on its stack; its caller, g_switchstack, then gives
+ * the interpreter's thread state the next greenlet's values. From the addition until then, stack and thread state do
+ * not match. The addition is assembly in greenlet's source, identical in every build, so its bytes locate it without
+ * symbols. Later code in that function, and code after the call in its callers, runs after the addition.
  *
  * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain sampled in the
  * middle of that is torn, and the owner of the C stack is unknown too. */
 #include "greenlet.h"
+#include "../arch/arch.h"
 #include "../base/arena.h"
 #include "../base/safe_copy.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
 #include "../modules/modules.h"
 #include <string.h>
-
-#define ADDITION_SIZE 6
-#define CALL_SIZE     5 /* e8 rel32 */
 
 static struct {
     uintptr_t start, end; /* the extension's code */
@@ -27,21 +25,12 @@ static struct {
     unsigned caller_count;
 } greenlet;
 
-static bool calls(const uint8_t *code, uintptr_t at, uintptr_t function)
-{
-    int32_t distance;
-    if (code[0] != 0xE8)
-        return false;
-    memcpy(&distance, code + 1, sizeof distance);
-    return at + CALL_SIZE + (uintptr_t)(intptr_t)distance == function;
-}
-
 static void find_callers(const struct pp_module *module, const uint8_t *code)
 {
     uintptr_t start;
-    for (uintptr_t at = module->start; at + CALL_SIZE <= module->end && greenlet.caller_count < PP_GREENLET_CALLERS;
+    for (uintptr_t at = module->start; at + PP_CALL_SIZE <= module->end && greenlet.caller_count < PP_GREENLET_CALLERS;
          at++)
-        if (calls(code + (at - module->start), at, greenlet.function_start) &&
+        if (pp_calls(code + (at - module->start), at, greenlet.function_start) &&
             pp_module_function_range(module, at, &start, &greenlet.callers[greenlet.caller_count].end))
             greenlet.callers[greenlet.caller_count++].call = at;
 }
@@ -57,7 +46,7 @@ static void examine_module(struct pp_module *module, void *argument)
     greenlet.start = module->start;
     greenlet.end = module->end;
     const uint8_t *code = pp_safe_copy_mapped(module->start, module->end - module->start);
-    for (uintptr_t at = module->start; code && !greenlet.addition && at + ADDITION_SIZE <= module->end; at++)
+    for (uintptr_t at = module->start; code && !greenlet.addition && at + PP_MOVE_STACK_SIZE <= module->end; at++)
         if (pp_moves_stack(code + (at - module->start)) &&
             pp_module_function_range(module, at, &greenlet.function_start, &greenlet.function_end)) {
             greenlet.addition = at;
@@ -74,7 +63,7 @@ void pp_greenlet_refresh(void)
     atomic_store(&pp_capture.greenlet_end, greenlet.end);
     for (unsigned i = 0; i < PP_GREENLET_CALLERS; i++) {
         bool known = i < greenlet.caller_count;
-        atomic_store(&pp_capture.greenlet_switched[i].start, known ? greenlet.callers[i].call + CALL_SIZE : 0);
+        atomic_store(&pp_capture.greenlet_switched[i].start, known ? greenlet.callers[i].call + PP_CALL_SIZE : 0);
         atomic_store(&pp_capture.greenlet_switched[i].end, greenlet.callers[i].end);
     }
 }
@@ -91,7 +80,7 @@ static bool is_after_addition(uintptr_t address)
     if (address >= greenlet.function_start && address < greenlet.function_end)
         return address >= greenlet.addition;
     for (unsigned i = 0; i < greenlet.caller_count; i++)
-        if (address >= greenlet.callers[i].call + CALL_SIZE && address < greenlet.callers[i].end)
+        if (address >= greenlet.callers[i].call + PP_CALL_SIZE && address < greenlet.callers[i].end)
             return true;
     return false;
 }

@@ -32,8 +32,8 @@ static bool in_block(const struct dl_phdr_info *object, const struct pp_tls_word
         return false;
     if (word->kind == PP_TLS_FIXED) {
         if (!object->dlpi_tls_data) /* this thread has not touched the block yet */
-            return offset < 0 && offset > -PP_STATIC_TLS_MAX;
-        offset += (int64_t)((uintptr_t)pthread_self() - (uintptr_t)object->dlpi_tls_data);
+            return pp_tls_is_static(offset);
+        offset += (int64_t)(pp_own_thread_pointer() - (uintptr_t)object->dlpi_tls_data);
     }
     return offset >= 0 && offset <= size - WORD;
 }
@@ -62,8 +62,8 @@ struct pp_tls_word pp_python_key_find(uintptr_t place)
     if (!libc->pthread_key_create || !libc->pthread_setspecific || !libc->pthread_key_delete ||
         libc->pthread_key_create(&own.key, NULL) != 0)
         return (struct pp_tls_word){0};
-    bool there = libc->pthread_setspecific(own.key, &own) == 0 &&
-                 pp_tls_read(&word, (uintptr_t)pthread_self()) == (uintptr_t)&own;
+    bool there =
+        libc->pthread_setspecific(own.key, &own) == 0 && pp_tls_read(&word, pp_own_thread_pointer()) == (uintptr_t)&own;
     libc->pthread_setspecific(own.key, NULL);
     libc->pthread_key_delete(own.key);
     word.offset = (int64_t)place;

@@ -24,8 +24,7 @@
 #ifndef AT_MINSIGSTKSZ
 #define AT_MINSIGSTKSZ 51 /* the stack that the kernel takes for a signal: 3.5 KiB with AVX-512, 11 with AMX */
 #endif
-#define USUAL_MINSIGSTKSZ 4096 /* before Linux 5.14, which has no AT_MINSIGSTKSZ */
-#define SIGNAL_SHARE      4    /* a signal may take this part of a stack, the program may need the rest */
+#define SIGNAL_SHARE 4 /* a signal may take this part of a stack, the program may need the rest */
 
 static struct pp_lock registry;
 static uint32_t free_slots[PP_MAX_THREADS];
@@ -122,14 +121,14 @@ void pp_thread_unblock(struct pp_slot *slot)
 void pp_thread_has_stack(struct pp_slot *slot, size_t room)
 {
     unsigned long kernels = getauxval(AT_MINSIGSTKSZ);
-    if (room < SIGNAL_SHARE * ((kernels ? kernels : USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK))
+    if (room < SIGNAL_SHARE * ((kernels ? kernels : PP_USUAL_MINSIGSTKSZ) + PP_HANDLER_STACK))
         pp_timer_disarm(slot, PP_TIMER_SMALL_STACK);
 }
 
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
 {
     int tid = pp_sys_gettid();
-    slot->thread.thread_pointer = (uintptr_t)pthread_self();
+    slot->thread.thread_pointer = pp_own_thread_pointer();
     slot->thread.is_main = tid == pp_sys_getpid();
     atomic_store(&slot->thread.stack_low, stack_low);
     atomic_store(&slot->thread.stack_top, stack_top);

@@ -47,7 +47,7 @@ struct run {
 
 static void set_register(struct run *run, uint64_t reg, uint8_t kind, uint64_t base, int64_t offset)
 {
-    if (reg > PP_REG_RA)
+    if (reg >= PP_REG_COLUMNS)
         return; /* vector registers and the like: no frame is found by them */
     if (offset != (int32_t)offset || (kind == PP_CFI_REGISTER && base >= PP_REG_COUNT))
         kind = PP_CFI_UNKNOWN;
@@ -99,7 +99,7 @@ static void define_register_by_expression(struct run *run)
 
 static void restore_register(struct run *run, uint64_t reg)
 {
-    if (reg <= PP_REG_RA && run->initial)
+    if (reg < PP_REG_COLUMNS && run->initial)
         run->state.registers[reg] = run->initial->registers[reg];
 }
 

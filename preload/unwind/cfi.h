@@ -28,14 +28,14 @@ struct pp_cfi_address {
     uint8_t base;
     uint8_t index; /* PP_CFI_NO_INDEX: none */
     uint8_t shift;
-    uint8_t plt; /* not 0: from this byte of a 16-byte PLT entry on, 8 more */
+    uint8_t plt; /* not 0: a procedure linkage table, in which pp_plt_pushed says what is added */
     int32_t offset, addend;
 };
 #define PP_CFI_NO_INDEX 0xff
 
 struct pp_cfi_state {
     struct pp_cfi_address cfa;
-    struct pp_cfi_register registers[PP_REG_RA + 1];
+    struct pp_cfi_register registers[PP_REG_COLUMNS];
 };
 
 /* Called for each range, in ascending order and never empty. */

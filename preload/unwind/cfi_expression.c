@@ -12,13 +12,11 @@ enum {
     OP_CONST8S = 0x0f,
     OP_CONSTU = 0x10,
     OP_CONSTS = 0x11,
-    OP_AND = 0x1a,
     OP_MINUS = 0x1c,
     OP_MUL = 0x1e,
     OP_PLUS = 0x22,
     OP_PLUS_UCONST = 0x23,
     OP_SHL = 0x24,
-    OP_GE = 0x2a,
     OP_LIT0 = 0x30,
     OP_LIT31 = 0x4f,
     OP_BREG0 = 0x70,
@@ -180,27 +178,14 @@ static bool evaluate(struct pp_bytes b, struct value *result)
     return true;
 }
 
-/* Linkers describe a whole PLT by: breg7 (rsp) 8; breg16 (rip) 0; lit15; and; lit N; ge; lit3; shl; plus. */
-static bool plt_entry(struct pp_bytes b, struct pp_cfi_address *out)
-{
-    static const uint8_t before[] = {OP_BREG0 + PP_REG_SP, 8, OP_BREG0 + PP_REG_RA, 0, OP_LIT0 + 15, OP_AND};
-    static const uint8_t after[] = {OP_GE, OP_LIT0 + 3, OP_SHL, OP_PLUS};
-    const size_t length = sizeof before + 1 + sizeof after;
-    if (pp_bytes_left(&b) != length || memcmp(b.at, before, sizeof before) != 0 ||
-        memcmp(b.at + sizeof before + 1, after, sizeof after) != 0)
-        return false;
-    uint8_t from = b.at[sizeof before];
-    if (from <= OP_LIT0 || from > OP_LIT0 + 15)
-        return false;
-    *out = (struct pp_cfi_address){
-        .valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX, .offset = 8, .plt = from - OP_LIT0};
-    return true;
-}
-
 bool pp_cfi_expression(struct pp_bytes expression, struct pp_cfi_address *out)
 {
-    if (plt_entry(expression, out))
+    uint8_t plt = pp_plt_expression(expression.at, pp_bytes_left(&expression));
+    if (plt) {
+        *out = (struct pp_cfi_address){
+            .valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX, .offset = PP_PLT_CFA_OFFSET, .plt = plt};
         return true;
+    }
     struct value v;
     if (!evaluate(expression, &v) || v.base == NONE || v.base >= PP_REG_COUNT)
         return false;

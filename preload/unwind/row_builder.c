@@ -7,10 +7,12 @@
 #define FIRST_HASH_SIZE 256u
 
 static const uint8_t tracked_register[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
-static const uint8_t greg_of_dwarf[PP_REG_COUNT] = PP_GREG_OF_DWARF;
 
 _Static_assert(sizeof(struct pp_unwind_row) == 8, "rows are meant to be small");
-_Static_assert(sizeof(struct pp_unwind_rule) == 32, "rules are compared as bytes: no padding");
+_Static_assert(sizeof(struct pp_unwind_rule) == offsetof(struct pp_unwind_rule, lowest) + sizeof(int16_t) &&
+                   offsetof(struct pp_unwind_rule, saved) % sizeof(pp_tracked) == 0,
+               "rules are compared as bytes: no padding");
+_Static_assert(sizeof(struct pp_unwind_rule) <= 48, "a rule and its address are meant to share a cache line");
 
 static size_t rule_count(const struct pp_row_builder *builder)
 {
@@ -85,7 +87,7 @@ bool pp_row_builder_start(struct pp_row_builder *builder, const struct pp_module
 {
     *builder = (struct pp_row_builder){0};
     for (uint8_t i = 0; i < PP_RULE_FIRST; i++) {
-        struct pp_unwind_rule none = {.cfa_kind = PP_CFA_INVALID, .unused = i}; /* else they would be equal */
+        struct pp_unwind_rule none = {.cfa_kind = PP_CFA_INVALID, .unused = {i}}; /* else they would be equal */
         intern(builder, &none);
     }
     if (module->row_count)
@@ -167,19 +169,19 @@ bool pp_row_builder_insert(struct pp_row_builder *builder, uint32_t start, uint3
 
 /* Whether the state is that of a signal restorer: CFA and registers are loaded from the ucontext that the kernel
  * pushed. */
-static bool is_kernel_signal_frame(const struct pp_cfi_state *state, int32_t *gregs)
+static bool is_kernel_signal_frame(const struct pp_cfi_state *state, int32_t *saved)
 {
     const struct pp_cfi_address *cfa = &state->cfa;
     const struct pp_cfi_register *ra = &state->registers[PP_REG_RA];
     if (!cfa->deref || cfa->base != PP_REG_SP || cfa->index != PP_CFI_NO_INDEX || cfa->addend != 0)
         return false;
-    *gregs = cfa->offset - 8 * PP_GREG_SP;
-    if (ra->kind != PP_CFI_AT_ADDRESS || ra->base != PP_REG_SP || ra->offset != *gregs + 8 * PP_GREG_PC)
+    *saved = cfa->offset - 8 * PP_SAVED_WORD_SP;
+    if (ra->kind != PP_CFI_AT_ADDRESS || ra->base != PP_REG_SP || ra->offset != *saved + 8 * PP_SAVED_WORD_PC)
         return false;
     for (unsigned i = 0; i < PP_REG_COUNT; i++) {
         const struct pp_cfi_register *reg = &state->registers[i];
         if (i != PP_REG_SP &&
-            (reg->kind != PP_CFI_AT_ADDRESS || reg->base != PP_REG_SP || reg->offset != *gregs + 8 * greg_of_dwarf[i]))
+            (reg->kind != PP_CFI_AT_ADDRESS || reg->base != PP_REG_SP || reg->offset != *saved + 8 * pp_saved_word[i]))
             return false;
     }
     return true;
@@ -205,6 +207,12 @@ static bool follow_register(struct pp_unwind_rule *rule, unsigned slot, const st
         return true;
     case PP_CFI_REGISTER:
         rule->where[slot] = reg->base;
+        rule->in_register |= bit;
+        return true;
+    case PP_CFI_SAME: /* the return address, of a leaf */
+        if (!PP_RA_IN_REGISTER)
+            return false;
+        rule->where[slot] = PP_REG_RA;
         rule->in_register |= bit;
         return true;
     default:
@@ -258,8 +266,8 @@ static struct pp_cfi_state jump_as_frame(const struct pp_cfi_state *state)
     struct pp_cfi_state frame = *state;
     frame.cfa =
         (struct pp_cfi_address){.valid = true, .base = state->registers[PP_REG_SP].base, .index = PP_CFI_NO_INDEX};
-    for (unsigned i = 0; i < PP_REG_RA; i++)
-        if (frame.registers[i].kind == PP_CFI_AT_CFA)
+    for (unsigned i = 0; i < PP_REG_COUNT; i++)
+        if (i != PP_REG_RA && frame.registers[i].kind == PP_CFI_AT_CFA)
             frame.registers[i].kind = PP_CFI_UNDEFINED;
     frame.registers[PP_REG_SP].kind = PP_CFI_SAME;
     return frame;

@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Decodes the few instructions that are needed: jumps, and those of a function's epilogue. */
+/* Decodes the few instructions that are needed: jumps, calls, and those of a function's epilogue. */
 #ifndef PP_ARCH_X86_64_OPCODES_H
 #define PP_ARCH_X86_64_OPCODES_H
 
+#include "../types.h"
 #include "registers.h"
 #include <stdbool.h>
 #include <string.h>
 
 #define PP_JUMP_SIZE 6 /* 0f 8x rel32; e9 rel32 is one less */
 
-static const uint8_t pp_jump_first_bytes[] = {0x0F, 0xE9};
+/* Returns the first of these bytes that may begin a jump, `end` if there is none. Two searches for one byte each are
+ * ten times faster than a loop. */
+static inline const uint8_t *pp_jump_next(const uint8_t *at, const uint8_t *end)
+{
+    static const uint8_t first_bytes[] = {0x0F, 0xE9};
+    const uint8_t *found = end;
+    for (unsigned i = 0; i < sizeof first_bytes; i++) {
+        const uint8_t *byte = memchr(at, first_bytes[i], (size_t)(found - at));
+        found = byte ? byte : found;
+    }
+    return found;
+}
 
 /* Returns the target of the jump at `at` with these PP_JUMP_SIZE bytes; 0 if they are no jump with a 32-bit distance.
  */
@@ -21,6 +33,18 @@ static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
         return 0;
     memcpy(&distance, code + opcode, sizeof distance);
     return at + opcode + sizeof distance + (uintptr_t)(intptr_t)distance;
+}
+
+#define PP_CALL_SIZE 5
+
+/* Whether these PP_CALL_SIZE bytes at `at` call the function. */
+static inline bool pp_calls(const uint8_t *code, uintptr_t at, uintptr_t function)
+{
+    int32_t distance;
+    if (code[0] != 0xE8)
+        return false;
+    memcpy(&distance, code + 1, sizeof distance);
+    return at + PP_CALL_SIZE + (uintptr_t)(intptr_t)distance == function;
 }
 
 #define PP_LOAD_SIZE 7
@@ -36,22 +60,14 @@ static inline bool pp_load_of_variable(const uint8_t *code, uintptr_t at, uintpt
     return memcmp(code, load, sizeof load) == 0;
 }
 
+#define PP_MOVE_STACK_SIZE 6
+
 /* Whether the bytes move stack and frame by one distance: addq %reg, %rsp; addq %reg, %rbp. Greenlet's switch does. */
 static inline bool pp_moves_stack(const uint8_t *code)
 {
     return (code[0] == 0x48 || code[0] == 0x4C) && code[1] == 0x01 && (code[2] & 0xC7) == 0xC4 && code[3] == code[0] &&
            code[4] == 0x01 && code[5] == code[2] + 1;
 }
-
-struct pp_epilogue_step {
-    enum pp_epilogue_kind {
-        PP_EPILOGUE_NONE, /* any other instruction */
-        PP_EPILOGUE_RETURN,
-        PP_EPILOGUE_ADD, /* adds `value` to the stack pointer */
-        PP_EPILOGUE_POP, /* pops register `value` */
-    } kind;
-    uint8_t value, size;
-};
 
 #define PP_EPILOGUE_STEP_MAX 4 /* bytes */
 

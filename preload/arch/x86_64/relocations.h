@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names the relocations by which a loader fills pointers to a variable. */
+/* Names the relocations by which a loader fills pointers to a variable, and the version of libc that came first. */
 #ifndef PP_ARCH_X86_64_RELOCATIONS_H
 #define PP_ARCH_X86_64_RELOCATIONS_H
 
 #include <elf.h>
 
 #define PP_ELF_MACHINE EM_X86_64
+
+#define PP_FIRST_GLIBC "GLIBC_2.2.5" /* version of the symbols that libc always had */
 
 #define PP_RELOCATION_SLOT    R_X86_64_GLOB_DAT  /* in the global offset table: the variable's address */
 #define PP_RELOCATION_CALL    R_X86_64_JUMP_SLOT /* in the global offset table: the address of a function to call */

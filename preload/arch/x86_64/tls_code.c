@@ -114,7 +114,7 @@ static bool call_descriptor(struct decoder *decoder)
     int64_t argument;
     if (decoder->holding != DESCRIPTOR || !read_bytes(decoder, descriptor + 8, &argument, sizeof argument, true))
         return false;
-    if (argument < 0 && argument > -PP_STATIC_TLS_MAX)
+    if (pp_tls_is_static(argument))
         return set_rax(decoder, THREAD_OFFSET, argument);
     return take_index(decoder, (uintptr_t)argument, false, BLOCK_OFFSET);
 }

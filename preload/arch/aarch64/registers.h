@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names AArch64's registers by DWARF number (DWARF for the Arm 64-bit Architecture, 4.1). */
+#ifndef PP_ARCH_AARCH64_REGISTERS_H
+#define PP_ARCH_AARCH64_REGISTERS_H
+
+#include <stdint.h>
+
+enum {
+    PP_REG_X19 = 19,
+    PP_REG_FP = 29,
+    PP_REG_RA = 30, /* x30: a call puts the return address there, and a leaf leaves it */
+    PP_REG_SP = 31,
+    PP_REG_COUNT = 32,
+    PP_REG_COLUMNS = 32,
+    PP_RA_IN_REGISTER = 1,
+};
+
+#define PP_TRACKED_REGISTERS                                                                                           \
+    {                                                                                                                  \
+        PP_REG_X19, PP_REG_X19 + 1, PP_REG_X19 + 2, PP_REG_X19 + 3, PP_REG_X19 + 4, PP_REG_X19 + 5, PP_REG_X19 + 6,    \
+            PP_REG_X19 + 7, PP_REG_X19 + 8, PP_REG_X19 + 9, PP_REG_FP, PP_REG_RA                                       \
+    }
+enum {
+    PP_TRACKED_FP = 10,
+    PP_TRACKED_RA = 11,
+    PP_TRACKED_COUNT = 12,
+};
+typedef uint16_t pp_tracked;
+
+static inline uint32_t pp_registers_of_slots(uint32_t slots)
+{
+    return (slots & 0x7ff) << PP_REG_X19;
+}
+
+/* Not x30: after a call it holds the callee's return address. */
+#define PP_CALLEE_SAVED_MASK  (0x7ffu << PP_REG_X19 | 1u << PP_REG_SP)
+#define PP_ALL_REGISTERS_MASK UINT32_MAX
+
+/* Mostly at the bottom of a frame, so at no one distance from the CFA: frames with others are not linked. */
+#define PP_RETURN_ADDRESS_AT (-8)
+
+/* Strips the signature. */
+uintptr_t pp_return_address(uintptr_t saved);
+
+#define PP_RED_ZONE 0
+
+#define PP_LIBUNWIND_NAME         "aarch64"
+#define PP_LIBUNWIND_PC           32
+#define PP_LIBUNWIND_CURSOR_WORDS 512
+
+#endif

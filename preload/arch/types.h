@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the functions of every processor take and return. */
+#ifndef PP_ARCH_TYPES_H
+#define PP_ARCH_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum pp_tls_kind {
+    PP_TLS_NONE,
+    PP_TLS_FIXED,   /* at thread pointer + offset in every thread: static TLS */
+    PP_TLS_DYNAMIC, /* at offset in block `module` of the thread's DTV (glibc's dtv_t: {block, to_free}) */
+    PP_TLS_KEY,     /* under the pthread key of the Py_tss_t {int is_created; unsigned key} at address `offset` */
+};
+
+struct pp_tls_word {
+    uint8_t kind; /* enum pp_tls_kind */
+    uint64_t module;
+    int64_t offset;
+};
+
+/* The object whose code is decoded. module: its dlpi_tls_modid. */
+struct pp_tls_object {
+    uint64_t module;
+    /* Copies bytes; false if they cannot be read. in_object: only from the object's own readable memory. */
+    bool (*read)(const void *context, uintptr_t address, void *to, size_t size, bool in_object);
+    const void *context;
+};
+
+/* An instruction of a function's epilogue. */
+struct pp_epilogue_step {
+    enum pp_epilogue_kind {
+        PP_EPILOGUE_NONE, /* any other instruction */
+        PP_EPILOGUE_RETURN,
+        PP_EPILOGUE_ADD, /* adds `value` to the stack pointer */
+        PP_EPILOGUE_POP, /* pops register `value` */
+    } kind;
+    uint8_t value, size;
+};
+
+#endif
