@@ -1,6 +1,6 @@
 # libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it (tests/README.md). See README.md.
 #
-# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
+# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR INCLUDEDIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
 #   TSAN=1      ThreadSanitizer in the tools and the unit tests, in build/tsan
 #   ASAN=1      the library with AddressSanitizer and UBSan in its flush code (clang-19), in build/asan: to preload behind
@@ -16,6 +16,7 @@ PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share
+INCLUDEDIR ?= $(PREFIX)/include
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
@@ -248,13 +249,14 @@ README.svg: all
 	$(QUIET)$(BUILD)/pyprof export --ignore _find_and_load -o $@ $(BUILD)/example
 
 install: all docs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 $(BUILD)/pyprof $(DESTDIR)$(BINDIR)/pyprof
 	install -m 755 $(BUILD)/libpyprof.so $(DESTDIR)$(LIBDIR)/libpyprof.so
+	install -m 644 preload/pyprof.h $(DESTDIR)$(INCLUDEDIR)/pyprof.h
 	cd $(BUILD)/share && find . -type f -exec install -D -m 644 {} $(abspath $(DESTDIR)$(DATADIR))/{} \;
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so
+	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so $(DESTDIR)$(INCLUDEDIR)/pyprof.h
 	rm -f $(DESTDIR)$(DATADIR)/man/man1/pyprof.1 $(DESTDIR)$(DATADIR)/man/man1/pyprof-*.1 \
 	  $(DESTDIR)$(DATADIR)/man/man5/pyprof-log.5 $(DESTDIR)$(DATADIR)/man/man7/libpyprof.7 \
 	  $(DESTDIR)$(DATADIR)/bash-completion/completions/pyprof $(DESTDIR)$(DATADIR)/zsh/site-functions/_pyprof \
