@@ -2,14 +2,28 @@
 /* One ring per thread, from its signal handler (the only writer) to the flush thread (the only reader).
  *
  * Indices count bytes and never wrap; the offset in the buffer is index & (size - 1). What is unread is
- * [max(tail, start), head). Only the writer stores `start` and then `head` (release, after the record is complete),
- * only the reader stores `tail` (release, after it has read). A record never wraps: where it would, a PP_RECORD_SKIP
+ * [max(tail, start), head):
+ *
+ *          0            first              head           size
+ *          |   (read)   | record | record |     (room)     |
+ *
+ *          0        head                 first            size
+ *          | record |       (room)       | record | SKIP   |    the newest record did not fit before the end
+ *
+ * Only the writer stores `start` and then `head` (release, after the record is complete), only the reader stores `tail`
+ * (release, after it has read). A record never wraps: where it would, a PP_RECORD_SKIP
  * fills the end of the buffer. Nothing is overwritten: a record that finds no room is dropped and counted in the slot,
  * and the next record that fits carries the count (pp_record_sample.lost_*), so losses appear in order and none is
  * forgotten. All signals are blocked in a handler: it never interrupts itself and needs no lock.
  *
  * A writer that finds the ring empty goes on at the buffer's first byte: a ring touches only as many pages as are
- * unread at a time. It stores the index of that byte, a multiple of the size, in `start`, and what lies before is void.
+ * unread at a time:
+ *
+ *          0   first = head                               size
+ *          |   |..............................................|  empty: these bytes are void, and the next record
+ *              tail                                       start  begins at byte 0 again, at the index `start`
+ *
+ * It stores the index of that byte, a multiple of the size, in `start`, and what lies before is void.
  * The reader has read everything then and holds no record, and by the release of `head` it knows `start` before any
  * record after it. Until it sees that `head`, `start` may be above the `head` that it knows, and the ring is empty to
  * it. */
