@@ -30,6 +30,7 @@
 #ifndef PP_CAPTURE_RING_H
 #define PP_CAPTURE_RING_H
 
+#include "../base/check.h"
 #include "../base/syscalls.h"
 #include "record.h"
 #include <stdatomic.h>
@@ -63,6 +64,12 @@ static inline struct pp_record *pp_ring_at(const struct pp_ring *ring, uint64_t 
     return (struct pp_record *)(ring->buffer + (index & (ring->size - 1)));
 }
 
+/* Whether a record of this size may be at the index: it does not wrap. */
+static inline bool pp_ring_holds(const struct pp_ring *ring, uint64_t index, uint32_t size)
+{
+    return size >= sizeof(struct pp_record) && size % 8 == 0 && size <= ring->size - (index & (ring->size - 1));
+}
+
 /* Writer: if the ring is empty, goes to the buffer's first byte. Returns the head. async-signal-safe. */
 static inline uint64_t pp_ring_restart(struct pp_ring *ring)
 {
@@ -91,6 +98,7 @@ static inline uint32_t pp_ring_room(struct pp_ring *ring)
 static inline void *pp_ring_reserve(struct pp_ring *ring, uint32_t size, uint32_t type)
 {
     uint64_t head = pp_ring_restart(ring);
+    PP_CHECK(head - pp_ring_first(ring) <= ring->size && size >= sizeof(struct pp_record) && size % 8 == 0);
     uint32_t to_end = ring->size - (uint32_t)(head & (ring->size - 1));
     uint32_t skip = size > to_end ? to_end : 0;
     if (size > ring->size || ring->size - (uint32_t)(head - pp_ring_first(ring)) < size + skip)
@@ -109,6 +117,8 @@ static inline void *pp_ring_reserve(struct pp_ring *ring, uint32_t size, uint32_
 static inline void pp_ring_commit(struct pp_ring *ring, const void *record)
 {
     uint64_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    PP_CHECK(record == pp_ring_at(ring, head) && pp_ring_holds(ring, head, ((const struct pp_record *)record)->size));
+    PP_CHECK(head + ((const struct pp_record *)record)->size - pp_ring_first(ring) <= ring->size);
     atomic_store_explicit(&ring->head, head + ((const struct pp_record *)record)->size, memory_order_release);
 }
 
@@ -126,6 +136,7 @@ static inline const struct pp_record *pp_ring_peek(struct pp_ring *ring)
         if (first >= head)
             return NULL;
         const struct pp_record *record = pp_ring_at(ring, first);
+        PP_CHECK(pp_ring_holds(ring, first, record->size) && record->size <= head - first);
         if (record->type != PP_RECORD_SKIP)
             return record;
         atomic_store_explicit(&ring->tail, first + record->size, memory_order_release);
@@ -138,6 +149,7 @@ static inline const struct pp_record *pp_ring_peek(struct pp_ring *ring)
 static inline void pp_ring_release(struct pp_ring *ring, const struct pp_record *record)
 {
     uint64_t end = pp_ring_first(ring) + record->size;
+    PP_CHECK(record == pp_ring_at(ring, pp_ring_first(ring)));
     uintptr_t page = ((uintptr_t)record + 4095) & ~(uintptr_t)4095;
     uintptr_t last = ((uintptr_t)record + record->size) & ~(uintptr_t)4095;
     if (record->size >= PP_RING_LARGE_RECORD && !ring->keeps_pages)

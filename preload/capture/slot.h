@@ -314,6 +314,21 @@ struct pp_slot {
     } cost;
 };
 
+/* Whether the life of a slot may go on from one state to the other, except in the child of fork. */
+static inline bool pp_slot_may_become(uint32_t from, uint32_t to)
+{
+    return to == PP_SLOT_FREE      ? from == PP_SLOT_CLAIMED || from == PP_SLOT_ENDED
+           : to == PP_SLOT_CLAIMED ? from == PP_SLOT_FREE
+           : to == PP_SLOT_LIVE    ? from == PP_SLOT_CLAIMED
+                                   : from == PP_SLOT_LIVE;
+}
+
+static inline void pp_slot_become(struct pp_slot *slot, enum pp_slot_state state)
+{
+    PP_CHECK(pp_slot_may_become(atomic_load(&slot->state), state));
+    atomic_store(&slot->state, state);
+}
+
 static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 {
     return slot->code_set_count * PP_CODE_WAYS;

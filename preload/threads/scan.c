@@ -87,7 +87,7 @@ void pp_thread_vanished(struct pp_slot *slot)
     atomic_store(&slot->thread.final_cpu_ns, slot->flush.clock_ns > seen ? slot->flush.clock_ns : seen);
     slot->flush.ended = PP_ENDED_VANISHED;
     unreported |= !slot->thread.scanned;
-    atomic_store(&slot->state, PP_SLOT_ENDED);
+    pp_slot_become(slot, PP_SLOT_ENDED);
 }
 
 static bool task_exists(int tid)
