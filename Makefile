@@ -1,6 +1,6 @@
 # libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it (tests/README.md). See README.md.
 #
-# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR DESTDIR BUILD
+# Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR INCLUDEDIR DESTDIR BUILD
 #   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
 #   TSAN=1      ThreadSanitizer in the tools and the unit tests, in build/tsan
 #   ASAN=1      the library with AddressSanitizer and UBSan in its flush code (clang-19), in build/asan: to preload behind
@@ -16,9 +16,12 @@ PREFIX  ?= /usr/local
 BINDIR  ?= $(PREFIX)/bin
 LIBDIR  ?= $(PREFIX)/lib
 DATADIR ?= $(PREFIX)/share
+INCLUDEDIR ?= $(PREFIX)/include
 CFLAGS  ?= -O2 -g
 WERROR  ?= -Werror
 
+# PP_CHECK (preload/base/check.h) is in all builds but the product.
+CHECKS   := -DPP_CHECKS
 ifdef SAN
 BUILD    ?= build/san
 VARIANT  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
@@ -38,10 +41,11 @@ FLUSH_CFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit
 else
 BUILD    ?= build
 VARIANT  :=
+CHECKS   :=
 endif
 
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
-              -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT)
+              -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT) $(CHECKS)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 
 # The library runs inside other people's processes. No fortified calls: a musl child that inherits LD_PRELOAD has none.
@@ -68,8 +72,11 @@ endif
 
 comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
+both    = $(BUILD)/obj/preload/$(1).o $(BUILD)/checked/preload/$(1).o
 
 PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
+# What the unit tests and torture have of the library: the same with checks.
+CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
 TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c) \
                $(BUILD)/obj/page.o
@@ -110,17 +117,19 @@ $(BUILD)/flags: FORCE
 	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
-$(foreach wing,capture context handler,$(BUILD)/obj/preload/$(wing)/%.o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(foreach wing,python unwind modules log account merge labels flush,$(BUILD)/obj/preload/$(wing)/%.o) \
-  $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
-$(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
+$(foreach wing,capture context handler,$(call both,$(wing)/%)): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(foreach file,$(addsuffix /%,python unwind modules log account merge labels flush) base/arena base/intern base/safe_copy,\
+  $(call both,$(file))): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
+$(call both,%): KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
 $(BUILD)/obj/tests/%.o $(BUILD)/obj/contrib/%.o: KIND_CFLAGS = -fPIC
+$(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/torture/%.o: KIND_CFLAGS = -fPIC -DPP_CHECKS
 
+COMPILE = @mkdir -p $(@D); echo '  CC   $@'; $(if $(V),set -x;) $(CC) $(ALL_CFLAGS) $(KIND_CFLAGS)
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
-	@mkdir -p $(@D)
-	@echo '  CC   $@'
-	$(QUIET)$(CC) $(ALL_CFLAGS) $(KIND_CFLAGS) -c -o $@ $<
+	$(COMPILE) -c -o $@ $<
+$(BUILD)/checked/%.o: %.c $(BUILD)/flags Makefile
+	$(COMPILE) -DPP_CHECKS -c -o $@ $<
 
 # All that is not in preload/arch is for every processor: it compiles with aarch64's registers, pages and system calls.
 # preload/arch/aarch64 declares them only, so nothing is linked.
@@ -145,7 +154,12 @@ $(BUILD)/obj/page.o: $(BUILD)/page.c $(BUILD)/flags Makefile
 
 # Unit tests. The library's objects come as an archive behind -lc, so that a test gets the libc's own functions and not
 # those that the library puts in front of them.
-$(BUILD)/libpyprof_unit.a: $(PRELOAD_OBJ)
+$(BUILD)/libpyprof_unit.a: $(CHECKED_OBJ)
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
+# For what compares the product's code with others' or measures it.
+$(BUILD)/libpyprof_objects.a: $(PRELOAD_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
@@ -182,10 +196,10 @@ $(BUILD)/workloads/%: tests/workloads/%.c $(BUILD)/flags
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(ALL_CFLAGS) -o $@ $< $(LDFLAGS) -lpthread
 
-$(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_unit.a
+$(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_objects.a
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
-	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lc $(BUILD)/libpyprof_unit.a
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lc $(BUILD)/libpyprof_objects.a
 
 $(BUILD)/oracles/native_stack: $(BUILD)/obj/tests/oracles/native_stack.o
 	@mkdir -p $(@D)
@@ -220,10 +234,10 @@ $(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $^ -lz
 
 # Of libunwind the system's own: what others walk with.
-$(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows.c) $(BUILD)/libpyprof_unit.a
+$(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows.c) $(BUILD)/libpyprof_objects.a
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
-	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_unit.a -lunwind -lpthread
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_objects.a -lunwind -lpthread
 
 $(BUILD)/bench/paused.so: $(BUILD)/obj/tests/bench/paused.o
 	@mkdir -p $(@D)
@@ -256,13 +270,14 @@ README.svg: all
 	$(QUIET)$(BUILD)/pyprof export --ignore _find_and_load -o $@ $(BUILD)/example
 
 install: all docs
-	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR)
+	install -d $(DESTDIR)$(BINDIR) $(DESTDIR)$(LIBDIR) $(DESTDIR)$(INCLUDEDIR)
 	install -m 755 $(BUILD)/pyprof $(DESTDIR)$(BINDIR)/pyprof
 	install -m 755 $(BUILD)/libpyprof.so $(DESTDIR)$(LIBDIR)/libpyprof.so
+	install -m 644 preload/pyprof.h $(DESTDIR)$(INCLUDEDIR)/pyprof.h
 	cd $(BUILD)/share && find . -type f -exec install -D -m 644 {} $(abspath $(DESTDIR)$(DATADIR))/{} \;
 
 uninstall:
-	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so
+	rm -f $(DESTDIR)$(BINDIR)/pyprof $(DESTDIR)$(LIBDIR)/libpyprof.so $(DESTDIR)$(INCLUDEDIR)/pyprof.h
 	rm -f $(DESTDIR)$(DATADIR)/man/man1/pyprof.1 $(DESTDIR)$(DATADIR)/man/man1/pyprof-*.1 \
 	  $(DESTDIR)$(DATADIR)/man/man5/pyprof-log.5 $(DESTDIR)$(DATADIR)/man/man7/libpyprof.7 \
 	  $(DESTDIR)$(DATADIR)/bash-completion/completions/pyprof $(DESTDIR)$(DATADIR)/zsh/site-functions/_pyprof \
@@ -325,4 +340,4 @@ deb:
 clean:
 	rm -rf $(BUILD)
 
--include $(shell find $(BUILD)/obj -name '*.d' 2>/dev/null)
+-include $(shell find $(BUILD)/obj $(BUILD)/checked -name '*.d' 2>/dev/null)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program may call: the library's only functions that are not libc's. */
+/* What the program may call (pyprof.h): the library's only functions that are not libc's. Async-signal-safe. */
 #include "base/libc.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
 #include "flush/requests.h"
+#include "pyprof.h"
 #include "start.h"
 #include <errno.h>
 
@@ -11,28 +12,6 @@ static const char own_copy; /* its address tells this copy of the library from o
 
 /* Returns what only the copy of the library has whose functions the program finds. async-signal-safe. */
 PP_EXPORT const void *pyprof_copy(void);
-/* Returns 1 if this process is being profiled and is not paused. async-signal-safe. */
-PP_EXPORT int pyprof_is_active(void);
-/* Has handlers take [paused] in place of stacks, in all threads and in the children of fork, until each pause is taken
- * back. Return 0. async-signal-safe. */
-PP_EXPORT int pyprof_pause(void);
-PP_EXPORT int pyprof_resume(void);
-/* Says that a trace begins or ends that PYPROF_TRACES=…,only selects: where there was none for a minute, samples come
- * again. Return 0. async-signal-safe. */
-PP_EXPORT int pyprof_traces_begin(void);
-PP_EXPORT int pyprof_traces_end(void);
-/* Has all samples written; waits two seconds at most. Returns 0. async-signal-safe. */
-PP_EXPORT int pyprof_flush(void);
-/* Sets what the calling thread's samples belong to from here on: "key=value;key2=value2", 256 bytes at most, a '%' or
- * ';' within a value being %25 and %3B. NULL: nothing. Labels of a context variable (the Python module's) come first; a
- * child of fork has none. Returns 0, -1 if the thread is not profiled. async-signal-safe. */
-PP_EXPORT int pyprof_labels(const char *text);
-/* Has the flush thread search the program's modules now for what samples belong to, and not with the next flush: labels
- * count from the next sample on. Returns 0. async-signal-safe. */
-PP_EXPORT int pyprof_find_contexts(void);
-/* Counts a request that has ended, unless the process is paused: endpoint as --by endpoint shows it, NULL for none;
- * cpu_ns: what it used, 0 if that is not known. Returns 0. async-signal-safe. */
-PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns);
 
 PP_EXPORT int pyprof_is_active(void)
 {

@@ -52,6 +52,13 @@ echo "exports: $(paste -sd' ' <<<"$exported")"
 verdict "exports what it interposes, and pyprof_ functions" "$(grep -vxF "$interposed"$'\n'"$offered_to_programs" <<<"$exported"
     grep -v '^pyprof_' <<<"$offered_to_programs")"
 
+# pyprof_copy is for another copy of the library.
+declared=$(grep -oP '^int \Kpyprof_\w+(?=\()' preload/pyprof.h)
+verdict "pyprof.h declares what a program may call, and nothing else" "$(sort -u <<<"$offered_to_programs" | grep -vx pyprof_copy |
+    diff - <(sort <<<"$declared"))"
+
+verdict "has no check of the tests' (PP_CHECK): no instruction that traps" "$(objdump --disassemble --no-show-raw-insn "$library" | grep -w ud2)"
+
 # A function that sets the action or the mask of signals past us may keep our signal from coming. siginterrupt only changes a
 # flag, which the flush thread puts back.
 setters=$(nm --dynamic --defined-only --format=posix "$(ldd "$BUILD/pyprof" | awk '$1 == "libc.so.6" { print $3 }')" | awk '{ sub(/@.*/, "", $1); print $1 }' |

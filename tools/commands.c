@@ -257,6 +257,14 @@ const struct pt_command pt_commands[] = {
      .hidden = true},
     {COMMAND(manpage), "[COMMAND]", "Prints the manual page of a command, or of pyprof, in roff", NO_OPTIONS, NULL,
      NULL, .hidden = true},
+    {.name = "debug-log",
+     .main = pt_cmd_debug_log,
+     "FILE",
+     "Prints every block of a log",
+     NO_OPTIONS,
+     NULL,
+     NULL,
+     .hidden = true},
 };
 const unsigned pt_command_count = sizeof pt_commands / sizeof pt_commands[0];
 

@@ -82,6 +82,7 @@ def write_wheel(programs, directory, tag, libraries):
     data = NAME + ".data/"
     files[data + "scripts/pyprof"] = (programs / "pyprof").read_bytes()
     files[data + "data/lib/pyprof/libpyprof.so"] = (programs / "libpyprof.so").read_bytes()
+    files[data + "data/include/pyprof.h"] = (ROOT / "preload/pyprof.h").read_bytes()
     for path in sorted((programs / "share").rglob("*")):
         if path.is_file():
             files[data + "data/share/" + path.relative_to(programs / "share").as_posix()] = path.read_bytes()

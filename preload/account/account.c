@@ -35,6 +35,8 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
                                   uint32_t lost_samples)
 {
     struct pp_charge charge = {0};
+    PP_CHECK(own_ns >= slot->flush.seen_own_ns && lost_ns >= slot->flush.seen_lost_ns &&
+             lost_samples >= slot->flush.seen_lost_samples);
     int64_t own = (int64_t)(own_ns - slot->flush.seen_own_ns);
     charge.lost_ns = lost_ns - slot->flush.seen_lost_ns;
     charge.lost_samples = lost_samples - slot->flush.seen_lost_samples;
@@ -134,6 +136,7 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
     else
         share_ticks(account, slot, record, ticks, &charge);
     slot->flush.accounted_ns += charge.sampled_ns + charge.unsampled_ns;
+    PP_CHECK(slot->flush.accounted_ns <= record->cpu_ns); /* nothing that the thread has not used is handed out */
     account->sampled_ns += charge.sampled_ns;
     account->unsampled_ns += charge.unsampled_ns;
     account->samples++;
@@ -352,10 +355,20 @@ static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns
     return account->booked_exit_ns - exit_before;
 }
 
+/* Whether every nanosecond of the process's clock has one place. */
+static bool is_closed(const struct pp_account *account, uint64_t own_thread_ns)
+{
+    uint64_t sum_ns = account->sampled_ns + account->unsampled_ns + account->pending_ns + account->lost_ns +
+                      (uint64_t)account->own_ns + own_thread_ns + account->thread_exit_ns +
+                      (uint64_t)account->difference_ns;
+    return sum_ns == account->cpu_ns;
+}
+
 uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
 {
     bool few = is_closed_by_few(account, own_thread_ns, waiting_ns);
     uint64_t exit_ns = few ? 0 : close_by_all(account, own_thread_ns, waiting_ns);
+    PP_CHECK(is_closed(account, *own_thread_ns));
     uint64_t others_ns = account->cpu_ns - *own_thread_ns;
     account->busy = (int64_t)(others_ns - account->others_ns) >= (int64_t)IDLE_NS; /* two clocks: it may fall */
     account->others_ns = others_ns;

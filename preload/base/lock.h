@@ -5,6 +5,7 @@
 #ifndef PP_BASE_LOCK_H
 #define PP_BASE_LOCK_H
 
+#include "check.h"
 #include "syscalls.h"
 #include <linux/futex.h>
 #include <stdatomic.h>
@@ -36,7 +37,9 @@ static inline void pp_lock_take(struct pp_lock *lock)
 
 static inline void pp_lock_drop(struct pp_lock *lock)
 {
-    if (atomic_exchange_explicit(&lock->word, 0, memory_order_release) == 2)
+    uint32_t held = atomic_exchange_explicit(&lock->word, 0, memory_order_release);
+    PP_CHECK(held);
+    if (held == 2)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 

@@ -127,6 +127,15 @@ void pp_stacks_resume_native(struct pp_stacks *stacks)
     }
 }
 
+/* Whether each Python frame belongs to a run. */
+static bool runs_hold_all(const struct pp_stacks *stacks)
+{
+    uint32_t frames = 0;
+    for (uint32_t i = 0; i < stacks->python.runs; i++)
+        frames += stacks->runs[i].frames;
+    return frames == stacks->python.frames;
+}
+
 /* Bytes of the runs in a record. async-signal-safe. */
 static uint32_t run_bytes(const struct pp_stacks *stacks)
 {
@@ -141,6 +150,7 @@ uint32_t pp_stacks_size(const struct pp_stacks *stacks)
 
 void pp_stacks_write(const struct pp_stacks *stacks, struct pp_record_sample *to)
 {
+    PP_CHECK(stacks->native.count <= PP_MAX_NATIVE_FRAMES && runs_hold_all(stacks));
     to->native_reason = (uint8_t)stacks->native.reason;
     to->native_frames = (uint16_t)stacks->native.count;
     to->runs = (uint16_t)stacks->python.runs;

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pairs both stacks of a sample: which native frame runs which run of Python frames, and by that how a native walk goes
  * on beyond code without unwind rows. Handlers do it on the stack itself; the flush thread on a copy, where the handler
- * had no rows yet. Everything here is async-signal-safe. */
+ * had no rows yet. Everything here is async-signal-safe.
+ *
+ *      native frames, innermost first       runs of Python frames
+ *      0  memcpy           [sp,   cfa0)
+ *      1  list.sort        [cfa0, cfa1)
+ *      2  eval frame       [cfa1, cfa2)     runs[0]: its marker is in [cfa1, cfa2)    key, by_name
+ *      3  a C extension    [cfa2, cfa3)
+ *      4  eval frame       [cfa3, cfa4)     runs[1]: its marker is in [cfa3, cfa4)    main, <module>
+ *      5  Py_BytesMain     [cfa4, cfa5)
+ *
+ * One call of the native eval function runs many Python frames from 3.11 on, each Python call within Python code being
+ * one more. A run's marker is an address on the C stack that lies inside its eval frame. Where the native walk ends
+ * early, say in frame 3, the marker of the next outer run tells where frame 4 is, and the walk goes on from there. */
 #ifndef PP_CAPTURE_PAIRING_H
 #define PP_CAPTURE_PAIRING_H
 

@@ -2,8 +2,24 @@
 /* A slot holds all that we keep for a thread of the host. Slots are numbered, mapped at first use, used again after
  * their thread has ended, and never unmapped: a signal that was queued for a thread may be delivered late.
  *
- * Life: FREE -> (claimed: creator of the thread, or the scan) CLAIMED -> (armed) LIVE -> (thread's end, or the scan
- * misses its tid) ENDED -> (the flush thread has drained the ring and written the sums) FREE. */
+ * Life:
+ *            claimed for a thread        armed                   the thread ends, or
+ *            (pp_slot_claim)             (pp_thread_arm)         the scan misses its tid
+ *      FREE ------------------> CLAIMED -----------------> LIVE ----------------------> ENDED
+ *        ^                         |                                                      |
+ *        +-------------------------+------------------------------------------------------+
+ *            the thread was not made       the flush thread has drained the ring and written the sums
+ *
+ * In the child of fork all become FREE, from whatever state.
+ *
+ * Owners, of struct pp_slot from top to bottom:
+ *      state, tid, timer   changed as the life says, read by all
+ *      thread              written by the thread and its handler      | zeroed for the next thread
+ *      flush               the flush thread's                         |
+ *      ring                from the handler to the flush thread       | mapped by the first handler,
+ *      codes               the handler's cache of code objects        | kept for the next thread
+ *      scratch             lent to a handler while it runs
+ *      cost                of the handlers of all threads that the slot had */
 #ifndef PP_CAPTURE_SLOT_H
 #define PP_CAPTURE_SLOT_H
 
@@ -297,6 +313,21 @@ struct pp_slot {
         _Atomic uint32_t histogram[PP_HANDLER_BUCKETS];
     } cost;
 };
+
+/* Whether the life of a slot may go on from one state to the other, except in the child of fork. */
+static inline bool pp_slot_may_become(uint32_t from, uint32_t to)
+{
+    return to == PP_SLOT_FREE      ? from == PP_SLOT_CLAIMED || from == PP_SLOT_ENDED
+           : to == PP_SLOT_CLAIMED ? from == PP_SLOT_FREE
+           : to == PP_SLOT_LIVE    ? from == PP_SLOT_CLAIMED
+                                   : from == PP_SLOT_LIVE;
+}
+
+static inline void pp_slot_become(struct pp_slot *slot, enum pp_slot_state state)
+{
+    PP_CHECK(pp_slot_may_become(atomic_load(&slot->state), state));
+    atomic_store(&slot->state, state);
+}
 
 static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 {

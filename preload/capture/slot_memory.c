@@ -70,6 +70,7 @@ bool pp_slot_memory_begin(struct pp_slot *slot)
 
 void pp_slot_memory_end(struct pp_slot *slot)
 {
+    PP_CHECK(atomic_load(&scratches[slot->scratch_index].busy));
     atomic_store_explicit(&scratches[slot->scratch_index].busy, 0, memory_order_release);
 }
 

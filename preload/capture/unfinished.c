@@ -102,6 +102,7 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     /* without a copy, the function is met at least */
     record->copy_bytes = copy(stacks->native.stopped, &part, (uint8_t *)record + fixed);
     record->sample.header.size = fixed + record->copy_bytes;
+    PP_CHECK(record->copy_bytes <= part.size);
     pp_ring_commit(&slot->ring, record);
     /* a copy ends with its stack: what called a signal's handler or a coroutine has no rows until a later sample */
     if (stacks->native.stopped->other_stack || room_for(&slot->ring) < NEXT_COPIES * (fixed + (uint32_t)part.size))

@@ -103,6 +103,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
     if (!pp_is_due(slot, event, context, start, &due_ns))
         return;
+    PP_CHECK(!atomic_load(&slot->in_handler)); /* all signals are blocked: no handler interrupts another */
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
+#include "../base/check.h"
 #include <string.h>
 
 #define NAME_MAX_BYTES 4096u /* of a string in the log */
@@ -113,6 +114,7 @@ uint32_t pp_node_id(struct pp_tables *tables, uint32_t parent, uint32_t frame)
     bool fresh;
     uint32_t key[] = {parent, frame};
     uint32_t id = pp_intern(&tables->nodes, key, sizeof key, &fresh);
+    PP_CHECK(!id || parent < id); /* every definition precedes its first use */
     if (fresh) {
         pp_block_start(&tables->fresh[PP_BLOCK_NODES], id);
         pp_put_varint(&tables->fresh[PP_BLOCK_NODES], id - parent);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Publishes the modules to handlers, and keeps memory that handlers may still read. */
 #include "../base/arena.h"
+#include "../base/check.h"
 #include "module_list.h"
 #include <stdatomic.h>
 
@@ -85,8 +86,18 @@ void pp_module_table_free(struct pp_module_table *table)
         pp_unmap((struct retirable *)table - 1, block_size(table->count));
 }
 
+/* Handlers search a table by halves. */
+static bool is_sorted(const struct pp_module_table *table)
+{
+    for (uint32_t i = 0; table && i < table->count; i++)
+        if (table->ranges[i].end < table->ranges[i].start || (i && table->ranges[i].start < table->ranges[i - 1].end))
+            return false;
+    return true;
+}
+
 void pp_module_table_publish(struct pp_module_table *table)
 {
+    PP_CHECK(is_sorted(table));
     const struct pp_module_table *old = atomic_exchange_explicit(&pp_module_table, table, memory_order_acq_rel);
     if (old)
         pp_retire((struct retirable *)(uintptr_t)old - 1, block_size(old->count));

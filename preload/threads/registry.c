@@ -72,7 +72,7 @@ struct pp_slot *pp_slot_claim(void)
     }
     if (slot) {
         clear_thread(slot);
-        atomic_store(&slot->state, PP_SLOT_CLAIMED);
+        pp_slot_become(slot, PP_SLOT_CLAIMED);
     }
     pp_lock_drop(&registry);
     if (!slot) {
@@ -88,14 +88,15 @@ void pp_slot_release(struct pp_slot *slot)
     if (atomic_load(&slot->ring.head) > RING_KEPT)
         pp_sys_madvise(slot->ring.buffer + RING_KEPT, slot->ring.size - RING_KEPT, PP_MADV_DONTNEED);
     pp_lock_take(&registry);
-    atomic_store(&slot->state, PP_SLOT_FREE);
+    PP_CHECK(free_count < slot_count);
+    pp_slot_become(slot, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;
     pp_lock_drop(&registry);
 }
 
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
-    atomic_store(&slot->state, PP_SLOT_LIVE);
+    pp_slot_become(slot, PP_SLOT_LIVE);
     int error = pp_timer_arm(slot, first);
     if (error) {
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_TIMER_FAILED], 1);
@@ -200,7 +201,7 @@ void pp_thread_end(struct pp_slot *slot)
         atomic_store(&pp_process.main_watched, false);
         atomic_store(&pp_process.main_ended, true);
     }
-    atomic_store_explicit(&slot->state, PP_SLOT_ENDED, memory_order_release);
+    pp_slot_become(slot, PP_SLOT_ENDED);
     if (atomic_fetch_add(&ended_count, 1) % ENDED_WAKE == ENDED_WAKE - 1 || atomic_load(&pp_process.main_ended))
         pp_wake_flush(PP_WAKE_DRAIN);
 }

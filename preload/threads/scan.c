@@ -96,7 +96,7 @@ void pp_thread_vanished(struct pp_slot *slot)
     unreported |= !slot->thread.scanned;
     if (slot->thread.scanned)
         changed_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    atomic_store(&slot->state, PP_SLOT_ENDED);
+    pp_slot_become(slot, PP_SLOT_ENDED);
 }
 
 static bool task_exists(int tid)

@@ -73,6 +73,7 @@ static int set_time(struct pp_slot *slot, int id, enum pp_first_expiry first_exp
 
 static void delete_timer(int id)
 {
+    PP_CHECK(atomic_load(&timers.count)); /* each is deleted once */
     pp_syscall4(SYS_timer_delete, id, 0, 0, 0);
     atomic_fetch_sub(&timers.count, 1);
 }

@@ -39,6 +39,7 @@ profiles() {
 @test "the wheel: its programs need glibc 2.17 only, auditwheel agrees, twine has no objection, 3 MB at most" {
     [ "$(stat -c %s "$WHEEL")" -le 3000000 ] || fail "$(ls -l "$WHEEL")"
     /usr/bin/python3 -m zipfile -e "$WHEEL" wheel
+    cmp wheel/*.data/data/include/pyprof.h "$ROOT/preload/pyprof.h"
     for file in wheel/*.data/scripts/pyprof wheel/*.data/data/lib/pyprof/libpyprof.so; do
         readelf -d "$file" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' | grep -vxE 'lib(c|m|dl|pthread)\.so\.[0-9]' >others.txt || true
         [ ! -s others.txt ] || fail "$file needs $(cat others.txt)"

@@ -143,6 +143,10 @@ static bool complain(const char *what, uintptr_t pc, const struct truth_frame *f
     fprintf(stderr, ": %s\n", what);
     if (frames)
         truth_print(frames, frame_count);
+    if (getenv("TORTURE_STOP")) { /* for a debugger: breakpoints cannot be set in what is stepped (../DEBUGGING.md) */
+        fprintf(stderr, "# stopped for: gdb -p %d\n", getpid());
+        pp_syscall4(SYS_tgkill, getpid(), gettid(), SIGSTOP, 0);
+    }
     return true;
 }
 

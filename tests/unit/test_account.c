@@ -108,6 +108,8 @@ static void what_went_to_sleep_was_not_pushed_off(void **state)
     struct pp_record_sample record = {.cpu_ns = 94 * MS, .voluntary = 62, .involuntary = 20, .counted_ns = 94 * MS};
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 9 * MS);
     slot->flush.mean_late_ns = 0;
+    record.cpu_previous_ns = record.cpu_ns;
+    record.cpu_ns += 94 * MS;
     record.voluntary = 2;
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 94 * MS);
 }
@@ -229,6 +231,7 @@ static void exits_are_billed_up_to_a_bound(void **state)
     assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + account.thread_exit_ns) + account.difference_ns);
     /* it never goes back, and what waits for a place is pending */
     own = account.cpu_ns;
+    account.exited_cpu_ns = 5 * MS;
     assert_int_equal(account_close(&own, 5 * MS), 0);
     assert_int_equal(account.thread_exit_ns, fresh);
     assert_int_equal(account.pending_ns, 5 * MS);
@@ -344,7 +347,7 @@ static void a_crowd_is_not_read_each_time(void **state)
     }
     uint64_t own = 0;
     account_close(&own, 0);
-    crowd[0].flush.accounted_ns = crowd[0].flush.clock_ns;
+    crowd[0].flush.accounted_ns = account.sampled_ns = crowd[0].flush.clock_ns;
     uint64_t first_ns = crowd[0].flush.clock_ns;
     use_cpu(2 * MS);
     own = 0;

@@ -52,7 +52,7 @@ static int make_root(void **state)
         return -1;
     pp_slot_memory_end(slot);
     atomic_store(&slot->tid, pp_sys_gettid());
-    atomic_store(&slot->state, PP_SLOT_LIVE);
+    pp_slot_become(slot, PP_SLOT_LIVE);
     burned_ns = 0;
     return 0;
 }
@@ -61,6 +61,7 @@ static int remove_root(void **state)
 {
     (void)state;
     char command[128];
+    pp_slot_become(slot, PP_SLOT_ENDED);
     pp_slot_release(slot);
     snprintf(command, sizeof command, "rm -rf '%s'", root);
     return system(command);
@@ -153,6 +154,7 @@ static void nothing_waits_across_segments(void **state)
     put_sample();
     pp_interval_flush(0, false);
     assert_true(pp_short_threads_end(&ended, pp_config.period_ns, 4 * MS));
+    pp_interval.account.exited_cpu_ns += ended.cpu_ns;
     uint64_t before = pp_interval.account.unsampled_ns;
     while (segment.open) {
         put_samples(50);

@@ -29,5 +29,6 @@ int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);
 int pt_cmd_complete(const struct pt_cli *cli);
 int pt_cmd_manpage(const struct pt_cli *cli);
+int pt_cmd_debug_log(const struct pt_cli *cli);
 
 #endif

@@ -210,6 +210,11 @@ struct pt_segment_sink {
     void (*traced)(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample);
     /* segment->accounting is as of now. */
     void (*accounting)(void *context, const struct pt_segment *segment);
+    /* A block was found at this place of the data; and all that is in it has been handed over, unless it was left out
+     * because it had been read already. */
+    void (*block)(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header, size_t at);
+    void (*block_end)(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header);
+    void (*defined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
     /* The id is about to get another meaning; the segment still has the old one. */
     void (*redefined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
 };

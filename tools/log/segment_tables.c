@@ -63,6 +63,13 @@ static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_
     return (char *)table->items + id * tables[kind].size;
 }
 
+static void say_defined(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id,
+                        const struct pt_segment_sink *sink)
+{
+    if (sink && sink->defined)
+        sink->defined(sink->context, segment, kind, (uint32_t)id);
+}
+
 static struct pt_text rest(const struct pt_cursor *cursor)
 {
     return (struct pt_text){(const char *)cursor->at, pt_left(cursor)};
@@ -151,6 +158,7 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
     if (!place)
         return false;
     __builtin_memcpy(place, &item, tables[kind].size);
+    say_defined(segment, kind, id, sink);
     return true;
 }
 
@@ -172,10 +180,12 @@ static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, co
         uint32_t frame = pt_take_id(payload);
         bool sound = !payload->bad && back && back <= id;
         struct pt_log_node *node = sound ? define(segment, PT_TABLE_NODES, id, sink) : NULL;
-        if (node)
-            *node = (struct pt_log_node){(uint32_t)(id - back), frame, true};
-        else
+        if (!node) {
             segment->losses.damaged_records++;
+            continue;
+        }
+        *node = (struct pt_log_node){(uint32_t)(id - back), frame, true};
+        say_defined(segment, PT_TABLE_NODES, id, sink);
     }
 }
 

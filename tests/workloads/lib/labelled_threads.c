@@ -1,5 +1,5 @@
 /* Native threads that say what they work for (pyprof_labels). */
-#include <dlfcn.h>
+#include "../../../preload/pyprof.h"
 #include <pthread.h>
 #include <stdint.h>
 #include <time.h>
@@ -59,7 +59,7 @@ static void *work(void *argument)
 void labelled_run(void)
 {
     pthread_t threads[2];
-    set_labels = (int (*)(const char *))dlsym(RTLD_DEFAULT, "pyprof_labels");
+    set_labels = PYPROF_FIND(pyprof_labels);
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, work, NULL);
     for (int i = 0; i < 2; i++)
