@@ -36,7 +36,8 @@ static bool process_ends(void)
     return atomic_load(&pp_flush.life) >= PP_FLUSH_LEAVES;
 }
 
-void pp_flush_thread_start(void)
+/* Makes the thread. False: it cannot be made, no samples are taken, and the life is `without`. */
+static bool start_thread(uint32_t without)
 {
     const struct pp_real *libc = pp_real();
     sigset_t all, before;
@@ -45,7 +46,7 @@ void pp_flush_thread_start(void)
     /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
     __builtin_memset(&all, 0xff, sizeof all);
     if (libc->pthread_attr_init(&attributes) != 0)
-        return;
+        return true;
     libc->pthread_sigmask(SIG_SETMASK, &all, &before);
     atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
     int error = EINVAL;
@@ -56,18 +57,27 @@ void pp_flush_thread_start(void)
         error = libc->pthread_create(&thread, &attributes, pp_flush_loop, NULL);
     }
     if (error) {
-        atomic_store(&pp_flush.life, PP_FLUSH_NONE);
+        atomic_store(&pp_flush.life, without);
         atomic_store(&pp_capture.enabled, 0);
-        pp_warn_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
     }
     libc->pthread_sigmask(SIG_SETMASK, &before, NULL);
     libc->pthread_attr_destroy(&attributes);
+    return !error;
 }
 
+void pp_flush_thread_start(void)
+{
+    if (!start_thread(PP_FLUSH_NONE))
+        pp_warn_once(PP_CAUSE_THREAD, "cannot make a thread: this process is not profiled");
+}
+
+/* The kernel makes no thread for a process whose children are to be in another pid namespace. These children can have
+ * threads: they still need theirs. */
 void pp_flush_thread_in_child(void)
 {
-    if (pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_NONE))
-        pp_flush_thread_start();
+    if (pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_NONE) && !start_thread(PP_FLUSH_NEEDED))
+        pp_warn_once(PP_CAUSE_THREAD, "cannot make a thread: process %u is in no profile from here on",
+                     (unsigned)pp_sys_getpid());
 }
 
 bool pp_flush_thread_runs(void)
@@ -198,6 +208,8 @@ void pp_flush_after_fork(void)
 {
     uint32_t life = atomic_load(&pp_flush.life);
     pp_flush = (struct pp_flush_thread){.life = life >= PP_FLUSH_NEEDED ? PP_FLUSH_NEEDED : PP_FLUSH_NONE};
+    if (life == PP_FLUSH_NEEDED) /* the parent could not make its thread again, and was disabled */
+        atomic_store(&pp_capture.enabled, 1);
     atomic_store(&pp_capture.wake, 0);
     atomic_store(&pp_capture.modules, 0);
     pp_interval_after_fork();

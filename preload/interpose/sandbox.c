@@ -16,6 +16,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/keyctl.h>
+#include <linux/nsfs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stdarg.h>
@@ -66,12 +67,20 @@ static bool installs_filter(long number, long a, long b, long c)
     return number == SYS_seccomp && ((a == SECCOMP_SET_MODE_STRICT && !b && !c) || (a == SECCOMP_SET_MODE_FILTER && c));
 }
 
+/* Whether the call puts the program's children into another pid namespace, and does nothing that the kernel refuses to
+ * a process with threads. */
+static bool moves_children(long number, long a, long b)
+{
+    if (number == SYS_unshare)
+        return a & CLONE_NEWPID && !(a & CLONE_NEWUSER);
+    return number == SYS_setns && (int)(b ? b : pp_syscall4(SYS_ioctl, (int)a, NS_GET_NSTYPE, 0, 0)) == CLONE_NEWPID;
+}
+
 /* Whether a call in pp_confining_calls takes rights. In a program of several threads the others keep theirs, and so
  * does ours. */
-static bool confines(long number, long a)
+static bool confines(long number, long a, long b)
 {
-    /* the kernel makes no thread after it; and without CLONE_NEWUSER it accepts a process with threads */
-    if (number == SYS_unshare && a & CLONE_NEWPID && !(a & CLONE_NEWUSER))
+    if (moves_children(number, a, b)) /* the kernel makes no thread afterwards */
         return false;
     if (number == SYS_prctl &&
         (a != PR_SET_NO_NEW_PRIVS && a != PR_CAPBSET_DROP && a != PR_CAP_AMBIENT && a != PR_SET_SECUREBITS))
@@ -89,7 +98,7 @@ static bool prepare(long number, long a, long b, long c)
         return false;
     if (number == SYS_prctl && a == SYSCALL_USER_DISPATCH && b == SYSCALL_USER_DISPATCH_ON)
         pp_thread_never_arm(); /* the handler's system calls would raise signals that it blocks */
-    if (!confines(number, a))
+    if (!confines(number, a, b))
         return false;
     /* afterwards the thread may not be able to write, or cannot be made again (unshare of a pid namespace) */
     if (number == LANDLOCK_RESTRICT_SELF || number == SYS_unshare || number == SYS_setns)
@@ -118,11 +127,11 @@ PP_EXPORT int prctl(int option, ...)
     return result;
 }
 
-/* Calls libc's function of two arguments or less. */
-#define CONFINE(name, first, ...)                                                                                      \
+/* Calls libc's function of two arguments or less; `first` and `second` are those that matter to prepare(). */
+#define CONFINE(name, first, second, ...)                                                                              \
     do {                                                                                                               \
         PP_REQUIRE(name);                                                                                              \
-        bool stopped = prepare(SYS_##name, (long)(first), 0, 0);                                                       \
+        bool stopped = prepare(SYS_##name, (long)(first), (long)(second), 0);                                          \
         int result = pp_real()->name(__VA_ARGS__);                                                                     \
         resume(stopped);                                                                                               \
         return result;                                                                                                 \
@@ -130,18 +139,18 @@ PP_EXPORT int prctl(int option, ...)
 
 PP_EXPORT int capset(void *header, const void *data)
 {
-    CONFINE(capset, 0, header, data);
+    CONFINE(capset, 0, 0, header, data);
 }
 
 /* The kernel refuses user and other namespaces to a process with threads, so the flush thread is stopped. */
 PP_EXPORT int unshare(int flags)
 {
-    CONFINE(unshare, flags, flags);
+    CONFINE(unshare, flags, 0, flags);
 }
 
 PP_EXPORT int setns(int fd, int type)
 {
-    CONFINE(setns, fd, fd, type);
+    CONFINE(setns, fd, type, fd, type);
 }
 
 /* The bit of a system call in a word of 64 numbers; 0 in all other words. */

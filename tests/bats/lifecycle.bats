@@ -109,6 +109,70 @@ for _ in range(8):
     awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 8) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
 }
 
+# The kernel makes no thread for a process whose children are to be in another pid namespace.
+@test "a process that moves its children into another pid namespace is profiled on, or says that it is not; they are" {
+    needs_namespaces -U -r -p -m
+    cat >moved.py <<'END'
+import ctypes, os, sys, time
+
+NEWUSER, NEWPID = 0x10000000, 0x20000000
+libc = ctypes.CDLL(None)
+
+def burn(seconds):
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        sum(range(1000))
+
+def burn_after():
+    burn(0.4)
+
+def burn_child():
+    burn(0.4)
+
+def another_namespace():
+    ready, write = os.pipe()
+    first = os.fork()
+    if first == 0:
+        libc.unshare(NEWPID)
+        second = os.fork()
+        if second:
+            os.write(write, b"%d" % second)
+        time.sleep(600)
+    second = int(os.read(ready, 10))
+    descriptor = os.open("/proc/%d/ns/pid" % second, os.O_RDONLY)
+    return descriptor, (first, second)
+
+burn(0.3)
+how, others = sys.argv[1], ()
+if how == "unshare":
+    error = libc.unshare(NEWUSER | NEWPID)
+else:
+    descriptor, others = another_namespace()
+    error = libc.setns(descriptor, NEWPID if how == "setns" else 0)
+burn_after()
+child = os.fork()
+if child == 0:
+    burn_child()
+    os._exit(7)
+print(error, os.waitpid(child, 0)[1] >> 8)
+for other in others:
+    os.kill(other, 9)
+END
+    for how in unshare setns setns-any; do
+        OUT=$PWD/$how
+        PYPROF_OUT=$OUT profiled unshare -U -r "$PYTHON" moved.py $how >out.txt 2>err.txt || fail "$how: $(cat err.txt)"
+        [ "$(cat out.txt)" = "0 7" ] || fail "$how: $(cat out.txt)"
+        collapsed >"$how.txt"
+        cpu_near "$(reader inclusive "$how.txt" burn_child)" 400000000 15 "$how: the child"
+        if [ $how = unshare ]; then
+            grep -qx 'pyprof: cannot make a thread: process [0-9]* is in no profile from here on' err.txt || fail "$(cat err.txt)"
+        else
+            ! grep pyprof err.txt || fail "$how: it says: $(cat err.txt)"
+            cpu_near "$(reader inclusive "$how.txt" burn_after)" 400000000 15 "$how: the process"
+        fi
+    done
+}
+
 on_a_frozen_disk() {
     OUT=$BATS_TEST_TMPDIR/disk/out
     cat >frozen.py <<'END'
