@@ -71,7 +71,7 @@ objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 
 PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
-TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c) \
+TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c preload/cpython/layouts.c) \
                $(BUILD)/obj/page.o
 GZIP_ZLIB   := $(BUILD)/obj/tools/base/gzip_zlib.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
@@ -111,7 +111,7 @@ $(BUILD)/flags: FORCE
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
 $(foreach wing,capture context handler,$(BUILD)/obj/preload/$(wing)/%.o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(foreach wing,python unwind modules log account merge labels flush,$(BUILD)/obj/preload/$(wing)/%.o) \
+$(foreach wing,cpython python unwind modules log account merge labels flush,$(BUILD)/obj/preload/$(wing)/%.o) \
   $(foreach file,arena intern safe_copy,$(BUILD)/obj/preload/base/$(file).o): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(BUILD)/obj/preload/%.o: KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
