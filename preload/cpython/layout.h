@@ -2,9 +2,10 @@
 /* All that is known of how a minor version of CPython lays out its structures and numbers its states: a row of
  * layouts.c for each. What reads an interpreter asks the row, never for the version (tests/lint.sh).
  *
- * Fields are named as in CPython, or the comment says its name. In brackets is where the field is declared, in
- * Include/ or else in the file that is named; where a range of versions is given their tags are v3.N.x, x as in
- * layouts.c. */
+ * Fields are named as in CPython, or the comment says its name. In brackets is the file that declares it in
+ * these versions, all of them if none are named: in Include/, unless the path begins with another folder. Early
+ * versions have most headers of cpython/ one folder further up. The tags are those of the releases in layouts.c:
+ * v3.8.18 … v3.15.2. */
 #ifndef PP_CPYTHON_LAYOUT_H
 #define PP_CPYTHON_LAYOUT_H
 
@@ -58,7 +59,8 @@ enum pp_class {
 };
 
 /* Bits of co_flags [3.8–3.15: cpython/code.h] */
-#define PP_CO_NESTED 16 /* the function is defined in another one */
+#define PP_CO_NESTED     0x010u /* the function is defined in another one */
+#define PP_CO_COROUTINES 0x380u /* CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR */
 
 /* Offsets in bytes, from the beginning of the structure; 0: the version lacks the field (only frame.code, cframe's
  * first and those of dict_keys' values can really be at 0). */
@@ -73,8 +75,9 @@ struct pp_python_layout {
     /* 3.12: what an interpreter state has differs between patch releases, of which not all were checked, and nothing is
      * published: what is read of it is compared with what it must be like. */
     bool state_varies;
-    bool tss_tstate;   /* 3.12+: the attached thread state is in a TLS word, _Py_tss_tstate [Python/pystate.c] */
-    bool waiters_exit; /* up to 3.13: threads that wait for the GIL of an interpreter that ends exit [ceval_gil.c] */
+    bool tss_tstate;       /* 3.12+: the attached thread state is in a TLS word, _Py_tss_tstate [Python/pystate.c] */
+    bool waiters_exit;     /* up to 3.13: threads that wait for the GIL of an interpreter that ends exit
+                              [Python/ceval_gil.h, later .c] */
     bool context_watchers; /* 3.14+: extensions are told when a thread's Context changes (PyContext_AddWatcher) */
 
     struct {                       /* _PyRuntimeState [internal/pycore_runtime.h] */
