@@ -78,7 +78,7 @@ PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
 # What the unit tests and torture have of the library: the same with checks.
 CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
-TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c) \
+TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c preload/cpython/layouts.c) \
                $(BUILD)/obj/page.o
 GZIP_ZLIB   := $(BUILD)/obj/tools/base/gzip_zlib.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
@@ -118,7 +118,7 @@ $(BUILD)/flags: FORCE
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
 $(foreach wing,capture context handler,$(call both,$(wing)/%)): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
-$(foreach file,$(addsuffix /%,python unwind modules log account merge labels flush) base/arena base/intern base/safe_copy,\
+$(foreach file,$(addsuffix /%,cpython python unwind modules log account merge labels flush) base/arena base/intern base/safe_copy,\
   $(call both,$(file))): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(call both,%): KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)

@@ -53,8 +53,23 @@ build_clang() {
     make -j"$(nproc)" BUILD="$BUILD/clang" CC="$clang" CFLAGS=-O1 all units
 }
 
+# What a version of CPython is like is asked of its row in preload/cpython: nothing else compares minor versions.
+compares_versions='\w*minor(?!_faults)\w*(\([^()]*\)|\))*\s*([<>]=?|[=!]=)(?![<>=])|((?<![-<>])>=?|(?<!<)<=?|[=!]=)\s*[\w.>-]*minor(?!_faults)'
+
+version_tests() {
+    local line
+    for line in 'layout->minor >= 12' 'x.minor == 3' 'HEX_MINOR(hex) < WITH' '12 <= layout->minor' 'minor < 11 ? 3 : 1' 'a > LAST_MINOR'; do
+        if ! grep -qPi -- "$compares_versions" <<<"$line"; then
+            echo "is not found: $line"
+            return 1
+        fi
+    done
+    ! files 'preload/*.[ch]' 'tools/*.[ch]' | grep -v '^preload/cpython/' | xargs grep -nPi -- "$compares_versions"
+}
+
 clang=$(command -v clang clang-19 clang-16 clang-15 clang-14 | head -n 1)
 one "clang-format" format
+one "CPython versions are compared in preload/cpython only" version_tests
 one "shellcheck, scripts" shell
 one "shellcheck, bats" bats_syntax
 one "gcc -fanalyzer" analyse

@@ -12,10 +12,12 @@ import tempfile
 # From bottom to top. "" is the folder itself. In preload/ that is start, settings and fork, below what the program calls:
 # nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
 WINGS = {
-    "preload": ["common", "arch", "base", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
+    "preload": ["common", "arch", "base", "cpython", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
                 "account", "merge", "labels", "flush", "", "interpose"],
     "tools": ["base", "log", "profile", "symbols", "load", "view", "cli", "export", "flame", "doctor", "run", "report", "top", ""],
 }
+
+SHARED = ("preload/common/", "preload/cpython/")
 
 
 def wing_of(path):
@@ -28,9 +30,9 @@ def height(path):
 
 
 def is_above(target, path):
-    """Both programs use preload/common."""
+    """Both programs use preload/common and preload/cpython."""
     if target.split("/")[0] != path.split("/")[0]:
-        return not target.startswith("preload/common/")
+        return not target.startswith(SHARED)
     return height(target) > height(path)
 
 
@@ -64,7 +66,7 @@ def symbols(build):
 def upward_uses(build):
     tables = symbols(build)
     for top in WINGS:
-        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", "preload/common/")) for name in defined}
+        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", *SHARED)) for name in defined}
         for path, (_, used) in tables.items():
             for name in sorted(used):
                 if path.startswith(f"{top}/") and name in home and is_above(home[name], path):
@@ -76,7 +78,7 @@ def circles(build):
     tables = symbols(build)
     uses = {}
     for top in WINGS:
-        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", "preload/common/")) for name in defined}
+        home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", *SHARED)) for name in defined}
         for path, (_, used) in tables.items():
             if path.startswith(f"{top}/"):
                 uses[path] = {home[name]: name for name in sorted(used) if home.get(name, path) != path}

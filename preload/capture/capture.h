@@ -5,7 +5,7 @@
 
 #include "../base/process.h"
 #include "libunwind_walk.h"
-#include "python_layout.h"
+#include "python.h"
 #include "slot.h"
 #include <signal.h>
 

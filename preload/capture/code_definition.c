@@ -56,7 +56,7 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     memset((uint8_t *)record + size - sizeof(uint64_t), 0, sizeof(uint64_t));
     record->entry = entry;
     record->epoch = slot->code_epoch;
-    record->minor = layout->minor;
+    record->line_table_format = layout->code.line_table_format;
     record->first_line = code->first_line;
     record->first_traceable = code->first_traceable;
     record->flags = parts.flags;

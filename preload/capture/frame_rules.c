@@ -5,10 +5,7 @@
 #define NAME_MAX 64 /* longer names have no rule */
 #define FILE_MAX 64 /* of the end of a path */
 
-#define LOCALS_MAX     64 /* that are searched */
-#define CODE_FREE_3_8  80 /* of code objects up to 3.10: names of variables that are in cells */
-#define CODE_CELLS_3_8 88
-#define CODE_NESTED    16 /* in the flags of a code object: the function is defined in another one */
+#define LOCALS_MAX 64 /* that are searched */
 
 struct ascii {
     const char *characters;
@@ -86,7 +83,7 @@ static bool ends_with(const struct pp_record_text *text, const uint8_t *characte
 
 /* A function as its code object describes it. */
 struct function {
-    unsigned minor;
+    bool unqualified; /* its name is without the class and the function around it */
     struct pp_record_text name, file;
     const uint8_t *name_characters, *file_characters;
 };
@@ -96,10 +93,10 @@ struct function {
 static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code, const char *name)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    const unsigned tuples[] = {layout->code.local_names, CODE_CELLS_3_8, CODE_FREE_3_8};
+    const unsigned tuples[] = {layout->code.local_names, layout->code.co_cellvars, layout->code.co_freevars};
     uintptr_t names, item;
     uint8_t number = 0;
-    for (unsigned i = 0; name && i < (layout->minor < 11 ? 3 : 1); i++) {
+    for (unsigned i = 0; name && i < (layout->code.co_cellvars ? 3 : 1); i++) {
         if (!pp_object_word(reader, code + tuples[i], &names))
             break;
         for (unsigned at = 0; number < LOCALS_MAX && pp_tuple_item(reader, names, at, &item); at++, number++)
@@ -112,7 +109,7 @@ static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code,
 /* async-signal-safe. */
 static bool is_named(const struct function *function, const struct rule *rule)
 {
-    const struct ascii *name = function->minor < 11 ? &rule->name : &rule->qualname;
+    const struct ascii *name = function->unqualified ? &rule->name : &rule->qualname;
     return function->name.bytes == name->length && ends_with(&function->name, function->name_characters, name);
 }
 
@@ -146,8 +143,8 @@ struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const
                                       uintptr_t code)
 {
     const uint8_t *qualname = (const uint8_t *)(record + 1);
-    const struct function function = {record->minor, record->qualname, record->filename, qualname,
-                                      qualname + record->qualname.bytes};
+    const struct function function = {reader->python->layout.code.unqualified, record->qualname, record->filename,
+                                      qualname, qualname + record->qualname.bytes};
     return says_of(&function, reader, code);
 }
 
@@ -173,7 +170,8 @@ static bool read_function(const struct pp_object_reader *reader, uintptr_t code,
     /* the end of the path says it */
     uint32_t skipped = file.record.bytes > FILE_MAX ? file.record.bytes - FILE_MAX : 0;
     file.record.bytes -= skipped;
-    *function = (struct function){layout->minor, name.record, file.record, characters->name, characters->file};
+    *function =
+        (struct function){layout->code.unqualified, name.record, file.record, characters->name, characters->file};
     return pp_object_copy(reader, characters->file, file.data + skipped, file.record.bytes);
 }
 
@@ -214,8 +212,8 @@ bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, con
     if (says.rule != PP_FRAME_ANY)
         return says.rule == rule->rule && rule->second && says.second == PP_NO_LOCAL;
     if (is_in(&function, &rule->file))
-        return !(flags & CODE_NESTED) || is_named(&function, rule);
-    return function.minor >= 11 && is_named(&function, rule) && is_in_package(&function, &rule->file);
+        return !(flags & PP_CO_NESTED) || is_named(&function, rule);
+    return !function.unqualified && is_named(&function, rule) && is_in_package(&function, &rule->file);
 }
 
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)

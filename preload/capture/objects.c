@@ -2,17 +2,7 @@
 #include "objects.h"
 #include "safe_read.h"
 
-#define TUPLE_SIZE 0  /* beyond the header */
-#define MINOR_HASH 14 /* since which tuples keep their hash before the items */
-
-/* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
-#define DICT_KEYS   16
-#define DICT_VALUES 24
-
-#define FLAG_INLINE_VALUES ((uintptr_t)1 << 2) /* 3.13+ */
-#define FLAG_MANAGED_DICT  ((uintptr_t)1 << 4) /* 3.11+ */
-
-#define KEYS_HEADER     40 /* bytes; 32 since 3.11 */
+#define KEYS_COPY       64 /* bytes of a keys object that are copied at most */
 #define SLOTS_MAX       ((uint64_t)1 << 32)
 #define LOG_MAX         34
 #define SEARCHED        64 /* keys of an instance */
@@ -51,12 +41,6 @@ bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uint
                           : pp_safe_read(reader->pid, to, address, size);
 }
 
-/* async-signal-safe. */
-static unsigned header_size(const struct pp_object_reader *reader)
-{
-    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
-}
-
 bool pp_object_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t *type)
 {
     return pp_plausible(object) && pp_object_word(reader, object + reader->python->layout.object_type, type) &&
@@ -69,7 +53,7 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
     if (!wanted || !pp_object_type(reader, object, &type))
         return false;
     for (unsigned i = 0; i < BASES_MAX && type != wanted; i++)
-        if (!pp_plausible(type) || !pp_object_word(reader, type + header_size(reader) + PP_TYPE_BASE, &type))
+        if (!pp_plausible(type) || !pp_object_word(reader, type + reader->python->layout.type.tp_base, &type))
             return false;
     return type == wanted;
 }
@@ -84,51 +68,66 @@ static bool is_of_type(const struct pp_object_reader *reader, uintptr_t object, 
 
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
 {
-    uintptr_t fields = dict + header_size(reader), type;
-    uintptr_t words[1 + (DICT_VALUES + 8) / sizeof(uintptr_t)]; /* from the type on */
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t type;
     if (reader->plain) { /* not its length and version, which change more often */
         if (!pp_object_type(reader, dict, &type) || type != reader->python->dict_type ||
-            !pp_object_word(reader, fields + DICT_KEYS, keys) || !pp_object_word(reader, fields + DICT_VALUES, values))
+            !pp_object_word(reader, dict + layout->dict.ma_keys, keys) ||
+            !pp_object_word(reader, dict + layout->dict.ma_values, values))
             return false;
     } else {
-        if (!pp_plausible(dict) || !pp_object_copy(reader, words, fields - sizeof *words, sizeof words) ||
-            words[0] != reader->python->dict_type)
+        uint8_t bytes[PP_DICT_COPY_MAX]; /* from the type on */
+        unsigned first = layout->object_type;
+        if (!pp_plausible(dict) ||
+            !pp_object_copy(reader, bytes, dict + first, layout->dict.ma_values + sizeof *values - first) ||
+            pp_word(bytes, 0) != reader->python->dict_type)
             return false;
-        *keys = pp_word(words + 1, DICT_KEYS);
-        *values = pp_word(words + 1, DICT_VALUES);
+        *keys = pp_word(bytes, layout->dict.ma_keys - first);
+        *values = pp_word(bytes, layout->dict.ma_values - first);
     }
-    /* since 3.13 a word of sizes comes first */
-    if (*values && reader->python->layout.minor >= 13)
-        *values += sizeof(uintptr_t);
+    if (*values)
+        *values += layout->dict_keys.values;
     return true;
+}
+
+/* Copies a keys object's sizes, which are in one word, and its number of entries. async-signal-safe. */
+static bool copy_keys(const struct pp_object_reader *reader, uintptr_t keys, uint8_t header[KEYS_COPY])
+{
+    const struct pp_python_layout *layout = &reader->python->layout;
+    enum { SIZES = sizeof(uintptr_t) };
+    if (!reader->plain)
+        return pp_object_copy(reader, header + SIZES, keys + SIZES, layout->dict_keys.dk_indices - SIZES);
+    unsigned entries = layout->dict_keys.dk_nentries;
+    return pp_object_copy(reader, header + SIZES, keys + SIZES, sizeof(uintptr_t)) &&
+           pp_object_copy(reader, header + entries, keys + entries, sizeof(uintptr_t));
 }
 
 bool pp_dict_keys_open(const struct pp_object_reader *reader, uintptr_t keys, struct pp_dict_keys *found)
 {
-    uint8_t header[KEYS_HEADER]; /* without the number of references */
-    enum { FIRST = sizeof(uintptr_t) };
-    if (!pp_plausible(keys))
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uint8_t header[KEYS_COPY]; /* without the number of references */
+    if (!pp_plausible(keys) || !copy_keys(reader, keys, header))
         return false;
-    if (reader->python->layout.minor < 11) {
-        if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - FIRST))
-            return false;
-        uint64_t slots = pp_word(header, 8);
+    uintptr_t indices = keys + layout->dict_keys.dk_indices;
+    uint64_t count = pp_word(header, layout->dict_keys.dk_nentries);
+    if (layout->dict_keys.dk_size) {
+        uint64_t slots = pp_word(header, layout->dict_keys.dk_size);
         unsigned width = slots <= UINT8_MAX ? 1 : slots <= UINT16_MAX ? 2 : 4; /* of the index of an entry */
-        *found = (struct pp_dict_keys){
-            keys + KEYS_HEADER + slots * width, pp_word(header, 32), 24, 8, keys + KEYS_HEADER, slots, width};
+        *found = (struct pp_dict_keys){indices + slots * width, count, 24, 8, indices, slots, width};
         return slots < SLOTS_MAX;
     }
-    if (!pp_object_copy(reader, header + FIRST, keys + FIRST, KEYS_HEADER - 8 - FIRST) || header[9] > LOG_MAX ||
-        header[8] > header[9])
+    unsigned log_size = header[layout->dict_keys.dk_log2_size];
+    unsigned log_bytes = header[layout->dict_keys.dk_log2_index_bytes];
+    if (log_bytes > LOG_MAX || log_size > log_bytes)
         return false;
-    bool general = header[10] == 0; /* else all keys are str, and their hashes are in them */
-    *found = (struct pp_dict_keys){keys + KEYS_HEADER - 8 + ((uintptr_t)1 << header[9]),
-                                   pp_word(header, 24),
+    bool general = header[layout->dict_keys.dk_kind] == 0; /* else all keys are str, and their hashes are in them */
+    *found = (struct pp_dict_keys){indices + ((uintptr_t)1 << log_bytes),
+                                   count,
                                    general ? 24 : 16,
                                    general ? 8 : 0,
-                                   keys + KEYS_HEADER - 8,
-                                   (uint64_t)1 << header[8],
-                                   1u << (header[9] - header[8])};
+                                   indices,
+                                   (uint64_t)1 << log_size,
+                                   1u << (log_bytes - log_size)};
     return found->slot_size <= sizeof(uint64_t);
 }
 
@@ -144,31 +143,29 @@ static bool find_values(const struct pp_object_reader *reader, uintptr_t object,
                         struct storage *storage, uintptr_t *dict)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t flags, word, fields = type + header_size(reader);
+    uintptr_t flags, word;
     *storage = (struct storage){.room = UINT8_MAX};
     *dict = 0;
-    if (layout->minor < 11)
-        return pp_object_word(reader, fields + PP_TYPE_DICT_OFFSET, &word) && word - 1 < DICT_OFFSET_MAX &&
+    if (!layout->type.managed_dict)
+        return pp_object_word(reader, type + layout->type.tp_dictoffset, &word) && word - 1 < DICT_OFFSET_MAX &&
                pp_object_word(reader, object + word, dict);
-    if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) || !(flags & FLAG_MANAGED_DICT))
+    if (!pp_object_word(reader, type + layout->type.tp_flags, &flags) || !(flags & layout->type.managed_dict))
         return false;
-    if (layout->minor == 11)
-        return pp_object_word(reader, object - 32, &storage->values) && pp_object_word(reader, object - 24, dict);
-    if (layout->minor == 12) {
-        bool read = pp_object_word(reader, object - 24, &word);
-        storage->values = word & 1 ? word + 1 : 0; /* a tagged pointer */
-        *dict = word;
-        return read;
-    }
-    if (flags & FLAG_INLINE_VALUES) {
-        if (!pp_object_word(reader, fields + PP_TYPE_BASIC_SIZE, &word) ||
+    if (layout->instance.values && !pp_object_word(reader, object - layout->instance.values, &storage->values))
+        return false;
+    if (flags & layout->type.inline_values) {
+        if (!pp_object_word(reader, type + layout->type.tp_basicsize, &word) ||
             !pp_object_word(reader, object + word, &storage->room))
             return false;
         if (storage->room >> 24 & UINT8_MAX) /* valid: no dict has taken them over */
-            storage->values = object + word + sizeof storage->room;
+            storage->values = object + word + layout->dict_keys.values;
         storage->room &= UINT8_MAX;
     }
-    return pp_object_word(reader, object - (layout->free_threaded ? 8 : 24), dict);
+    if (!pp_object_word(reader, object - layout->instance.dict, dict))
+        return false;
+    if (layout->instance.tagged && *dict & 1)
+        storage->values = *dict + 1;
+    return true;
 }
 
 /* async-signal-safe. */
@@ -313,13 +310,14 @@ bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object
 {
     uintptr_t type, flags;
     return pp_object_type(reader, object, &type) &&
-           pp_object_word(reader, type + pp_object_header(reader) + PP_TYPE_FLAGS, &flags) && flags >> class & 1;
+           pp_object_word(reader, type + reader->python->layout.type.tp_flags, &flags) && flags >> class & 1;
 }
 
 bool pp_tuple_item(const struct pp_object_reader *reader, uintptr_t tuple, uintptr_t index, uintptr_t *item)
 {
-    uintptr_t size, fields = tuple + pp_object_header(reader);
-    uintptr_t items = fields + (reader->python->layout.minor >= MINOR_HASH ? 16 : 8);
-    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) && pp_object_word(reader, fields + TUPLE_SIZE, &size) &&
-           index < size && pp_object_word(reader, items + index * sizeof *item, item);
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t size, items = tuple + layout->items.tuple_ob_item;
+    return pp_object_has_class(reader, tuple, PP_CLASS_TUPLE) &&
+           pp_object_word(reader, tuple + layout->ob_size, &size) && index < size &&
+           pp_object_word(reader, items + index * sizeof *item, item);
 }

@@ -13,18 +13,10 @@
 #define PP_CAPTURE_OBJECTS_H
 
 #include "object_copies.h"
-#include "python_layout.h"
+#include "python.h"
 #include "record.h"
 #include "safe_read.h"
 #include <stddef.h>
-
-/* Of a type object, beyond its header. */
-#define PP_TYPE_NAME        8
-#define PP_TYPE_BASIC_SIZE  16
-#define PP_TYPE_FLAGS       152
-#define PP_TYPE_BASE        240
-#define PP_TYPE_DICT        248
-#define PP_TYPE_DICT_OFFSET 272
 
 /* Words that were read, in their order: where each was found depends on those before it alone. */
 struct pp_read_word {
@@ -145,17 +137,6 @@ static inline unsigned pp_object_header(const struct pp_object_reader *reader)
 {
     return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
 }
-
-/* Bits of tp_flags: the type is this class or a subclass of it. */
-enum pp_class {
-    PP_CLASS_HEAP = 9, /* any class that was made while the program ran, as all of Python's are */
-    PP_CLASS_INT = 24,
-    PP_CLASS_LIST = 25,
-    PP_CLASS_TUPLE = 26,
-    PP_CLASS_BYTES = 27,
-    PP_CLASS_DICT = 29,
-    PP_CLASS_TYPE = 31,
-};
 
 /* Whether the object is of this class or a subclass. async-signal-safe. */
 bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class);

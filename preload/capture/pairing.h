@@ -17,7 +17,7 @@
 #ifndef PP_CAPTURE_PAIRING_H
 #define PP_CAPTURE_PAIRING_H
 
-#include "python_layout.h"
+#include "python.h"
 #include "python_walk.h"
 #include "slot.h"
 

@@ -8,15 +8,9 @@
 #include "python_frames.h"
 #include "safe_read.h"
 
-#define OWNER_THREAD     0
-#define OWNER_GENERATOR  1
-#define OWNER_OBJECT     2
-#define OWNER_SHIM       3   /* FRAME_OWNED_BY_CSTACK, since 3.14 FRAME_OWNED_BY_INTERPRETER */
-#define OWNER_SHIM_LAST  4   /* FRAME_OWNED_BY_CSTACK since 3.14 */
 #define OUTER_CHUNKS     2   /* kept at the outer end of a deep data stack; each mostly has 100 to 160 frames */
 #define SKIPPED_CHUNKS   3   /* at least, or none is skipped */
 #define COPY_STEPS       12  /* cost of one copy (1 us) */
-#define GENERATOR_YIELDS 2   /* gi_frame_state values below `executing`: suspended, and suspended in `yield from` */
 #define COMPILED_MAX     512 /* from the start of a compiled function's frame object to the frame in it */
 #define GENERATOR_COPY   (PP_FRAME_COPY_MAX + 128)
 #define MAX_UNITS        ((uintptr_t)1 << 26)
@@ -170,8 +164,8 @@ static inline bool take_fields(const struct pp_frame_reader *reader, const void 
     const struct pp_python_layout *layout = reader->layout;
     frame->previous = pp_word(from, layout->frame.previous);
     frame->is_compiled = false;
-    frame->is_shim = owner >= OWNER_SHIM;
-    frame->in_generator = owner == OWNER_GENERATOR;
+    frame->is_shim = owner >= PP_OWNED_BY_SHIM;
+    frame->in_generator = owner == PP_OWNED_BY_GENERATOR;
     frame->is_entry = layout->frame.is_entry && ((const uint8_t *)from)[layout->frame.is_entry];
     if (frame->is_shim)
         return true;
@@ -194,9 +188,8 @@ static bool read_object(const struct pp_frame_reader *reader, const void *object
     int32_t last = (int32_t)pp_u32(object, layout->frame.instr);
     if (!pp_plausible(frame->code) || last < -1 || last > OBJECT_LASTI_MAX)
         return false;
-    /* f_lasti: bytes up to 3.9, code units in 3.10 */
-    intptr_t units = last < 0 ? -1 : layout->minor < 10 ? last / 2 : last;
-    frame->instr = frame->code + (uintptr_t)(2 * units);
+    /* of a code unit: two bytes */
+    frame->instr = frame->code + (last < 0 ? (uintptr_t)-2 : (uint32_t)last * layout->frame.lasti_bytes & ~1u);
     return true;
 }
 
@@ -209,18 +202,19 @@ static bool read_in_chunk(struct pp_frame_reader *reader, uintptr_t address, boo
         return false;
     uint8_t owner = bytes[reader->layout->frame.owner];
     reader->limit = address; /* frames further out lie below */
-    return (owner == OWNER_THREAD || (innermost && owner == OWNER_GENERATOR)) &&
+    return (owner == PP_OWNED_BY_THREAD || (innermost && owner == PP_OWNED_BY_GENERATOR)) &&
            take_fields(reader, bytes, owner, frame);
 }
 
 /* Whether the links from a generator's frame outward are good. While its state is executing, its link is 0 or leads to
  * the frame that waits for it, which is alive; and no other thread changes them while this one has the GIL. The
- * innermost frame may be just about to be linked: since 3.12 its link is 0 until then. async-signal-safe. */
+ * innermost frame may be just about to be linked: only where its link is 0 until then (previous_cleared) a link is
+ * good. async-signal-safe. */
 static bool proves_links(const struct pp_frame_reader *reader, int8_t state, bool innermost, uintptr_t link)
 {
     const struct pp_python_layout *layout = reader->layout;
-    return state == layout->generator.executing && (!innermost || (layout->minor >= 12 && link)) && reader->attached &&
-           !reader->other_stack && !layout->free_threaded;
+    return state == layout->generator.frame_executing && (!innermost || (layout->frame.previous_cleared && link)) &&
+           reader->attached && !reader->other_stack && !layout->free_threaded;
 }
 
 /* Takes the frame of a function that was compiled to native code (by Nuitka): it lies in its own frame object, of a
@@ -231,11 +225,10 @@ PP_RARE static bool take_compiled(struct pp_frame_reader *reader, uintptr_t addr
 {
     const struct pp_python_layout *layout = reader->layout;
     uintptr_t words[8], object = layout->frame.object ? pp_word(from, layout->frame.object) : 0;
-    unsigned header = layout->object_type + sizeof *words; /* then f_back and f_frame */
     if (!pp_plausible(object) || object >= address || address - object > COMPILED_MAX ||
-        !pp_frames_copy(reader, words, object, header + 2 * sizeof *words) ||
+        !pp_frames_copy(reader, words, object, layout->frame.f_frame + sizeof *words) ||
         pp_word(words, layout->object_type) == reader->python->frame_type ||
-        pp_word(words, header + sizeof *words) != address)
+        pp_word(words, layout->frame.f_frame) != address)
         return false;
     frame->code = pp_word(from, layout->frame.code) & ~(uintptr_t)layout->code_tag;
     frame->previous = pp_word(from, layout->frame.previous);
@@ -257,23 +250,23 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
     if (!alive && !pp_frames_copy(reader, copy, address - before, before + layout->frame.copy_size))
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
-    if (reader->other_stack && owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST)
+    if (reader->other_stack && owner >= PP_OWNED_BY_SHIM && owner <= PP_OWNED_BY_SHIM_LAST)
         return take_fields(reader, bytes + before, owner, frame);
     bool is_generator = is_generator_type(reader->python, pp_word(bytes, layout->object_type));
-    if (owner == OWNER_OBJECT || (owner == OWNER_GENERATOR && !is_generator))
+    if (owner == PP_OWNED_BY_FRAME_OBJECT || (owner == PP_OWNED_BY_GENERATOR && !is_generator))
         return take_compiled(reader, address, bytes + before, frame);
-    if (owner == OWNER_GENERATOR) {
-        int8_t state = (int8_t)bytes[before - PP_GENERATOR_STATE];
+    if (owner == PP_OWNED_BY_GENERATOR) {
+        int8_t state = (int8_t)bytes[layout->generator.gi_frame_state];
         /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
          * generator has no `previous` */
-        bool yields = state >= layout->generator.executing - GENERATOR_YIELDS && state < layout->generator.executing;
-        if (!(innermost || yields || state == layout->generator.executing) ||
+        bool yields = state >= layout->generator.frame_suspended && state < layout->generator.frame_executing;
+        if (!(innermost || yields || state == layout->generator.frame_executing) ||
             !take_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
             return false;
         reader->links_proven |= proves_links(reader, state, innermost, frame->previous);
         return true;
     }
-    if (owner != OWNER_THREAD || !take_fields(reader, bytes + before, owner, frame))
+    if (owner != PP_OWNED_BY_THREAD || !take_fields(reader, bytes + before, owner, frame))
         return false;
     while (enter_chunk(reader, reader->chunk_previous, 0))
         if (in_chunk(reader, address)) {
@@ -297,9 +290,10 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
         /* an eval call links its shim before filling it (seen in a build of 3.13) */
         const uint8_t *in_place = (const uint8_t *)address;
         bool is_new = address < reader->entered_end;
-        uint8_t owner = is_new ? OWNER_SHIM : in_place[layout->frame.owner];
+        uint8_t owner = is_new ? PP_OWNED_BY_SHIM : in_place[layout->frame.owner];
         reader->links_proven &= !is_new;
-        return owner >= OWNER_SHIM && owner <= OWNER_SHIM_LAST && take_fields(reader, in_place, owner, frame);
+        return owner >= PP_OWNED_BY_SHIM && owner <= PP_OWNED_BY_SHIM_LAST &&
+               take_fields(reader, in_place, owner, frame);
     }
     /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */
     bool popped = innermost && address == reader->first_free && address == reader->limit;
@@ -313,7 +307,7 @@ bool pp_frame_take(const struct pp_frame_reader *reader, const uint8_t *bytes, s
     if (layout->chain == PP_CHAIN_OBJECTS)
         return read_object(reader, bytes, frame);
     uint8_t owner = bytes[layout->frame.owner];
-    return owner <= OWNER_SHIM_LAST && take_fields(reader, bytes, owner, frame);
+    return owner <= PP_OWNED_BY_SHIM_LAST && take_fields(reader, bytes, owner, frame);
 }
 
 bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)

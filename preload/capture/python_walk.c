@@ -66,12 +66,12 @@ static bool has_cframes(const struct walk *walk)
 static bool read_cframe(const struct walk *walk, uintptr_t address, struct cframe *cframe)
 {
     const struct pp_frame_reader *reader = &walk->reader;
-    unsigned current = reader->layout->chain == PP_CHAIN_CFRAME_FLAG ? 8 : 0;
+    unsigned current = reader->layout->cframe.current_frame, previous = reader->layout->cframe.previous;
     if (reader->other_stack && address != walk->root_cframe) {
         uintptr_t copy[CFRAME_SIZE / sizeof(uintptr_t)];
         if (!pp_plausible(address) || !pp_safe_read(reader->pid, copy, address, sizeof copy))
             return false;
-        *cframe = (struct cframe){address, pp_word(copy, current), pp_word(copy, current + 8)};
+        *cframe = (struct cframe){address, pp_word(copy, current), pp_word(copy, previous)};
         return true;
     }
     bool on_stack = address >= reader->sp && address % 8 == 0 && address < reader->stack_top &&
@@ -80,7 +80,7 @@ static bool read_cframe(const struct walk *walk, uintptr_t address, struct cfram
         return false;
     const char *from =
         on_stack ? (const char *)address : (const char *)walk->state->memory + reader->layout->thread_state.root_cframe;
-    *cframe = (struct cframe){address, pp_word(from, current), pp_word(from, current + 8)};
+    *cframe = (struct cframe){address, pp_word(from, current), pp_word(from, previous)};
     return true;
 }
 
@@ -377,9 +377,8 @@ static void learn_distance(const struct walk *walk, uintptr_t cframe, const stru
 static bool has_not_begun(const struct walk *walk)
 {
     const struct pp_python_frame *frame = &walk->slot->scratch->python[0];
-    /* since 3.13 a frame holds its next instruction; until 3.12, its last */
-    unsigned before = walk->reader.layout->minor < 13 ? 2 : 0;
-    return frame->instr == frame->code + walk->reader.layout->code.instructions - before;
+    const struct pp_python_layout *layout = walk->reader.layout;
+    return frame->instr == frame->code + layout->code.instructions - layout->frame.instr_behind;
 }
 
 static enum pp_reason walk_cframes(struct walk *walk, uintptr_t top, const struct pp_interrupted *interrupted,

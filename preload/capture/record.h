@@ -32,7 +32,7 @@ struct pp_record_code {
     struct pp_record header;
     uint32_t entry; /* index in the thread's code cache */
     uint32_t epoch;
-    uint32_t minor; /* of its CPython: selects the format of the line table */
+    uint32_t line_table_format; /* enum pp_line_table */
     uint32_t first_line;
     uint32_t first_traceable;  /* code units before the first RESUME */
     uint32_t flags;            /* co_flags */

@@ -28,7 +28,7 @@
 #include "libunwind_walk.h"
 #include "native_walk.h"
 #include "objects.h"
-#include "python_layout.h"
+#include "python.h"
 #include "ring.h"
 #include <stdbool.h>
 #include <sys/uio.h>

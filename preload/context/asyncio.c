@@ -5,8 +5,6 @@
 #include "recall.h"
 
 #define RUNNING_LOOP "__asyncio_running_event_loop__" /* in the dict of a thread state, 3.8 to 3.12 */
-#define HOLDER_LOOP  16                               /* up to 3.11 what is there holds the loop, */
-#define HOLDER_PID   24                               /* and the process in which it runs */
 
 bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_asyncio_facts *facts,
                      const char **why)
@@ -14,13 +12,12 @@ bool pp_asyncio_find(const struct pp_object_reader *reader, const uintptr_t *mod
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t module = modules[PP_MODULE_ASYNCIO], size;
     if (pp_name_find(reader, modules[PP_MODULE_ASYNCIO_TASKS], "_PyTask", &facts->python_task_type) &&
-        !pp_object_word(reader, facts->python_task_type + pp_object_header(reader) + PP_TYPE_BASE,
+        !pp_object_word(reader, facts->python_task_type + reader->python->layout.type.tp_base,
                         &facts->python_future_type))
         facts->python_task_type = 0;
     *why = "_asyncio.Task is not of the size that it has in this version of CPython";
     if (!pp_name_find(reader, module, "Task", &facts->task_type) ||
-        !pp_object_word(reader, facts->task_type + layout->object_type + sizeof size + PP_TYPE_BASIC_SIZE, &size) ||
-        size != layout->task.size)
+        !pp_object_word(reader, facts->task_type + layout->type.tp_basicsize, &size) || size != layout->task.size)
         return false;
     *why = "_asyncio has no _current_tasks";
     return layout->thread_state.running_task || pp_name_find(reader, module, PP_ASYNCIO_TASKS, &facts->running_tasks);
@@ -37,31 +34,33 @@ static bool is_held(const struct pp_context_reader *reader)
            modules && modules == facts->holder.modules &&
            pp_dict_get_hashed(objects, modules, &facts->holder.module_key, &module) && module == facts->holder.module &&
            pp_object_type(objects, module, &type) && type == facts->holder.module_type &&
-           pp_object_word(objects, module + pp_object_header(objects), &dict) && dict == facts->holder.dict &&
-           pp_dict_get_hashed(objects, dict, &facts->holder.tasks_key, &tasks) && tasks == facts->running_tasks;
+           pp_object_word(objects, module + objects->python->layout.object.md_dict, &dict) &&
+           dict == facts->holder.dict && pp_dict_get_hashed(objects, dict, &facts->holder.tasks_key, &tasks) &&
+           tasks == facts->running_tasks;
 }
 
 /* Reads the event loop that the thread runs. async-signal-safe. */
 static bool read_loop(const struct pp_context_reader *reader, uintptr_t *loop)
 {
     const struct pp_python_layout *layout = &reader->objects.python->layout;
-    uintptr_t dict, words[2], place = layout->thread_state.running_loop;
-    if (layout->thread_state.running_task) /* since 3.14 right after the loop */
-        place = layout->thread_state.running_task - sizeof *loop;
-    if (place)
-        return pp_object_word(&reader->objects, reader->state->address + place, loop);
+    uintptr_t dict, holder;
+    uint32_t pid;
+    if (layout->thread_state.running_loop)
+        return pp_object_word(&reader->objects, reader->state->address + layout->thread_state.running_loop, loop);
     if (!reader->objects.plain) /* the state has been copied */
         dict = pp_word(reader->state->memory, layout->thread_state.dict);
     else if (!pp_object_word(&reader->objects, reader->state->address + layout->thread_state.dict, &dict))
         return false;
     *loop = 0;
     if (!dict || !pp_dict_get_named(&reader->objects, dict, RUNNING_LOOP, &reader->slot->thread.loop_attribute, loop) ||
-        layout->minor >= 12)
+        !layout->asyncio.rl_loop)
         return true;
-    if (!pp_object_copy(&reader->objects, words, *loop + HOLDER_LOOP, sizeof words))
+    holder = *loop;
+    if (!pp_object_word(&reader->objects, holder + layout->asyncio.rl_loop, loop) ||
+        !pp_object_copy(&reader->objects, &pid, holder + layout->asyncio.rl_pid, sizeof pid))
         return false;
     /* the child of fork has its parent's */
-    *loop = pp_u32(words, HOLDER_PID - HOLDER_LOOP) == (uint32_t)reader->objects.pid ? words[0] : 0;
+    *loop = pid == (uint32_t)reader->objects.pid ? *loop : 0;
     return true;
 }
 

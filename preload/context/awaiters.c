@@ -14,21 +14,6 @@
 #define DEPTH_MAX     3  /* futures between a task and its awaiter */
 #define FUTURES_MAX   12 /* tried in all: some lead back to where they come from */
 
-/* Fields beyond the header of an object, the same in all versions */
-#define METHOD_FUNCTION    0 /* a bound method's */
-#define METHOD_SELF        8
-#define BUILTIN_DEFINITION 0
-#define BUILTIN_SELF       8
-#define PARTIAL_FUNCTION   0
-#define PARTIAL_ARGUMENTS  8
-#define WAKEUP_TASK        0 /* 3.8, 3.9: TaskWakeupMethWrapper */
-#define FUTURE_CALLBACK    8 /* the first one */
-#define FUTURE_CALLBACKS   24
-#define DEQUE_SIZE         0
-#define DEQUE_BLOCK        8  /* the first one, */
-#define DEQUE_INDEX        24 /* where its items begin */
-#define BLOCK_ITEMS        8
-
 /* Finds a type of CPython's, by its own name too: a program may have put another one there. */
 static bool find_type(const struct pp_object_reader *reader, uintptr_t dict, const char *name, const char *own,
                       uintptr_t *type)
@@ -60,12 +45,12 @@ struct search {
     bool learnt; /* in which variable of a callback the way to the task begins */
 };
 
-/* Reads a field of an object by its offset beyond the header. async-signal-safe. */
+/* Reads a field of an object by its offset. async-signal-safe. */
 static uintptr_t field(const struct search *search, uintptr_t object, unsigned offset)
 {
     uintptr_t value;
     const struct pp_object_reader *reader = &search->reader->objects;
-    return pp_object_word(reader, object + pp_object_header(reader) + offset, &value) ? value : 0;
+    return pp_object_word(reader, object + offset, &value) ? value : 0;
 }
 
 /* What an object is: a task or a future, made of Python or in C, or something else. */
@@ -87,7 +72,7 @@ static enum kind kind_of(const struct pp_context_reader *reader, uintptr_t objec
             return FUTURE;
         if (type == facts->python_future_type)
             return PYTHON_FUTURE;
-        read = pp_object_word(objects, type + pp_object_header(objects) + PP_TYPE_BASE, &type);
+        read = pp_object_word(objects, type + objects->python->layout.type.tp_base, &type);
     }
     return OTHER;
 }
@@ -153,7 +138,9 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
         !pp_object_type(reader, scope, &type))
         return 0;
     /* an argument, in later versions a variable of the function around it */
-    return host_of_scope(search, pp_type_is_named(reader, type, "cell") ? field(search, scope, PP_CELL_VALUE) : scope);
+    return host_of_scope(search, pp_type_is_named(reader, type, "cell")
+                                     ? field(search, scope, reader->python->layout.object.ob_ref)
+                                     : scope);
 }
 
 static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsigned depth);
@@ -174,14 +161,17 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     struct pp_context_reader careful = *search->reader;
     struct search copying = *search;
+    const struct pp_python_layout *layout = &careful.objects.python->layout;
     uintptr_t getters, type, block, future;
     copying.reader = &careful;
     careful.objects.plain = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
-        !pp_type_is_named(&careful.objects, type, "collections.deque") || !field(&copying, getters, DEQUE_SIZE) ||
-        (block = field(&copying, getters, DEQUE_BLOCK)) == 0 ||
-        !pp_object_word(&careful.objects, block + BLOCK_ITEMS + field(&copying, getters, DEQUE_INDEX) * sizeof future,
+        !pp_type_is_named(&careful.objects, type, "collections.deque") || !field(&copying, getters, layout->ob_size) ||
+        (block = field(&copying, getters, layout->object.leftblock)) == 0 ||
+        !pp_object_word(&careful.objects,
+                        block + layout->object.block_data +
+                            field(&copying, getters, layout->object.leftindex) * sizeof future,
                         &future))
         return 0;
     uintptr_t task = awaiter_of_value(&copying, future, depth);
@@ -234,7 +224,7 @@ static const struct waiting_function *find_function(const struct pp_object_reade
 static uintptr_t awaiter_of_cell(struct search *search, const struct waiting_function *waiting, uintptr_t cell,
                                  unsigned depth)
 {
-    uintptr_t value = field(search, cell, PP_CELL_VALUE);
+    uintptr_t value = field(search, cell, search->reader->objects.python->layout.object.ob_ref);
     return waiting->variable == OF_GROUP   ? host_of_group(search, value)
            : waiting->variable == OF_QUEUE ? awaiter_of_queue(search, value, depth)
                                            : awaiter_of_value(search, value, depth);
@@ -267,22 +257,23 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
 {
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
+    const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t type, self, argument;
     if (!callback || !pp_object_type(reader, callback, &type))
         return 0;
     if (type == facts->function_type)
         return awaiter_of_function(search, callback, depth);
     if (type == facts->builtin_type) {
-        uintptr_t definition = field(search, callback, BUILTIN_DEFINITION), name;
-        self = field(search, callback, BUILTIN_SELF);
+        uintptr_t definition = field(search, callback, layout->callable.m_ml), name;
+        self = field(search, callback, layout->callable.m_self);
         return is_task(search, self) && pp_object_word(reader, definition, &name) &&
                        pp_c_string_is(reader, name, "task_wakeup") /* other methods do not say that it waits */
                    ? self
                    : 0;
     }
     if (type == facts->method_type) {
-        uintptr_t function = field(search, callback, METHOD_FUNCTION);
-        self = field(search, callback, METHOD_SELF);
+        uintptr_t function = field(search, callback, layout->callable.im_func);
+        self = field(search, callback, layout->callable.im_self);
         if (is_task(search, self))
             return is_named(search, function, "Task.__wakeup") ? self : 0;
         if (is_named(search, function, "_AsCompletedIterator._handle_completion"))
@@ -297,14 +288,14 @@ static uintptr_t awaiter_of_callback(struct search *search, uintptr_t callback, 
                    : 0;
     }
     if (type == facts->partial_type) /* wait_for, up to 3.11 */
-        return is_named(search, field(search, callback, PARTIAL_FUNCTION), "_release_waiter") &&
-                       pp_tuple_item(reader, field(search, callback, PARTIAL_ARGUMENTS), 0, &argument)
+        return is_named(search, field(search, callback, layout->callable.partial_fn), "_release_waiter") &&
+                       pp_tuple_item(reader, field(search, callback, layout->callable.partial_args), 0, &argument)
                    ? awaiter_of_value(search, argument, depth)
                    : 0;
-    if (reader->python->layout.minor >= 10 || pp_object_has_class(reader, callback, PP_CLASS_HEAP) ||
+    if (!layout->asyncio.ww_task || pp_object_has_class(reader, callback, PP_CLASS_HEAP) ||
         !pp_type_is_named(reader, type, "TaskWakeupMethWrapper"))
         return 0;
-    self = field(search, callback, WAKEUP_TASK);
+    self = field(search, callback, layout->asyncio.ww_task);
     return is_task(search, self) ? self : 0;
 }
 
@@ -314,11 +305,12 @@ static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned
 {
     struct pp_context_reader careful = *search->reader;
     struct search copying = *search;
-    uintptr_t fields[2], item, callback, found = 0;
+    const struct pp_python_layout *layout = &careful.objects.python->layout;
+    uintptr_t fields[2], item, callback, found = 0; /* ob_size, ob_item */
     careful.objects.plain = false;
     copying.reader = &careful;
     if (!pp_object_has_class(&careful.objects, list, PP_CLASS_LIST) ||
-        !pp_object_copy(&careful.objects, fields, list + pp_object_header(&careful.objects), sizeof fields))
+        !pp_object_copy(&careful.objects, fields, list + layout->ob_size, sizeof fields))
         return 0;
     for (unsigned i = 0; i < fields[0] && i < CALLBACKS_MAX && !found; i++)
         if (pp_object_word(&careful.objects, fields[1] + i * sizeof item, &item) &&
@@ -334,14 +326,15 @@ static uintptr_t awaiter_of_future(struct search *search, uintptr_t future, unsi
 {
     if (depth > DEPTH_MAX || search->futures++ >= FUTURES_MAX)
         return 0;
+    const struct pp_python_layout *layout = &search->reader->objects.python->layout;
     uintptr_t callbacks;
     if (kind_of(search->reader, future) >= PYTHON_FUTURE)
         return pp_attribute_read(&search->reader->objects, future, "_callbacks",
                                  &search->reader->slot->thread.awaiters.callbacks, &callbacks)
                    ? awaiter_of_list(search, callbacks, depth)
                    : 0;
-    uintptr_t found = awaiter_of_callback(search, field(search, future, FUTURE_CALLBACK), depth);
-    uintptr_t list = found ? 0 : field(search, future, FUTURE_CALLBACKS);
+    uintptr_t found = awaiter_of_callback(search, field(search, future, layout->asyncio.fut_callback0), depth);
+    uintptr_t list = found ? 0 : field(search, future, layout->asyncio.fut_callbacks);
     return list ? awaiter_of_list(search, list, depth) : found;
 }
 

@@ -5,17 +5,6 @@
 #include "../capture/safe_read.h"
 #include "values.h"
 
-/* Fields that follow the header of every object: offsets beyond the header, the same in all versions. */
-#define CONTEXT_VARS  8
-#define TRIE_ROOT     0
-#define VAR_HASH      40 /* free-threaded builds have nothing cached before it: */
-#define VAR_HASH_FREE 16
-#define TYPE_NAME     8
-#define NODE_SIZE     0 /* of bitmap and collision nodes: words in the array */
-#define NODE_BITMAP   8
-#define NODE_ARRAY    16
-#define BRANCHES      0 /* of array nodes */
-
 #define LEVEL_BITS     5
 #define HASH_BITS      32
 #define COLLISIONS_MAX 16
@@ -32,10 +21,10 @@ struct pair {
 
 bool pp_context_var_find(const struct pp_object_reader *reader, uintptr_t object, struct pp_context_var *var)
 {
-    uintptr_t type, hash, place = reader->python->layout.free_threaded ? VAR_HASH_FREE : VAR_HASH;
+    uintptr_t type, hash;
     *var = (struct pp_context_var){0, 0};
     if (!pp_object_type(reader, object, &type) || type != reader->python->context_variable_type ||
-        !pp_object_word(reader, object + pp_object_header(reader) + place, &hash))
+        !pp_object_word(reader, object + reader->python->layout.contextvars.var_hash, &hash))
         return false;
     var->address = object;
     var->hash = (uint32_t)hash ^ (uint32_t)(hash >> HASH_BITS);
@@ -57,14 +46,14 @@ bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thr
     if (!pp_object_type(&careful, context, &type) || !type || type != reader->python->context_type)
         return false;
     *checked = true;
-    return pp_object_word(reader, context + pp_object_header(reader) + CONTEXT_VARS, vars) && pp_plausible(*vars);
+    return pp_object_word(reader, context + reader->python->layout.contextvars.ctx_vars, vars) && pp_plausible(*vars);
 }
 
 bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars)
 {
     uintptr_t type;
     return pp_object_type(reader, context, &type) && type == reader->python->context_type &&
-           pp_object_word(reader, context + pp_object_header(reader) + CONTEXT_VARS, vars) && pp_plausible(*vars);
+           pp_object_word(reader, context + reader->python->layout.contextvars.ctx_vars, vars) && pp_plausible(*vars);
 }
 
 /* Returns the number of bits that are set. The compiler's own function is not to be called here. async-signal-safe. */
@@ -80,23 +69,23 @@ static unsigned count_bits(uint32_t bits)
 static bool read_bitmap(const struct pp_object_reader *reader, uintptr_t node, uint32_t part, struct pair *pair)
 {
     uint32_t bitmap, bit = (uint32_t)1 << part;
-    uintptr_t fields = node + pp_object_header(reader);
-    if (!pp_object_copy(reader, &bitmap, fields + NODE_BITMAP, sizeof bitmap))
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t array = node + layout->contextvars.b_array;
+    if (!pp_object_copy(reader, &bitmap, node + layout->contextvars.b_bitmap, sizeof bitmap))
         return false;
     return !(bitmap & bit) ||
-           pp_object_copy(reader, pair, fields + NODE_ARRAY + count_bits(bitmap & (bit - 1)) * sizeof *pair,
-                          sizeof *pair);
+           pp_object_copy(reader, pair, array + count_bits(bitmap & (bit - 1)) * sizeof *pair, sizeof *pair);
 }
 
 /* Finds the key's pair among those whose hashes are equal. async-signal-safe. */
 static bool read_collision(const struct pp_object_reader *reader, uintptr_t node, uintptr_t key, struct pair *pair)
 {
     struct pair found;
-    uintptr_t words, fields = node + pp_object_header(reader);
-    if (!pp_object_word(reader, fields + NODE_SIZE, &words))
+    uintptr_t words, array = node + reader->python->layout.contextvars.b_array;
+    if (!pp_object_word(reader, node + reader->python->layout.ob_size, &words))
         return false;
     for (uintptr_t i = 0; i < words / 2 && i < COLLISIONS_MAX; i++) {
-        if (!pp_object_copy(reader, &found, fields + NODE_ARRAY + i * sizeof found, sizeof found))
+        if (!pp_object_copy(reader, &found, array + i * sizeof found, sizeof found))
             return false;
         if (found.key == key)
             *pair = found;
@@ -113,13 +102,14 @@ static bool read_node(const struct pp_object_reader *reader, uintptr_t node, con
     uint32_t part = shift < HASH_BITS ? var->hash >> shift & ((1u << LEVEL_BITS) - 1) : 0;
     *pair = (struct pair){0, 0};
     if (!pp_object_type(reader, node, &type) ||
-        !pp_object_word(reader, type + pp_object_header(reader) + TYPE_NAME, &name) ||
+        !pp_object_word(reader, type + reader->python->layout.type.tp_name, &name) ||
         !pp_object_copy(reader, kind, name, sizeof kind))
         return false;
     if (memcmp(kind, NODE_KIND_BITMAP, sizeof kind) == 0)
         return read_bitmap(reader, node, part, pair);
     if (memcmp(kind, NODE_KIND_BRANCHES, sizeof kind) == 0)
-        return pp_object_word(reader, node + pp_object_header(reader) + BRANCHES + part * sizeof node, &pair->value);
+        return pp_object_word(reader, node + reader->python->layout.contextvars.a_array + part * sizeof node,
+                              &pair->value);
     return memcmp(kind, NODE_KIND_COLLISION, sizeof kind) == 0 && read_collision(reader, node, var->address, pair);
 }
 
@@ -131,7 +121,7 @@ bool pp_context_var_read(const struct pp_object_reader *reader, uintptr_t vars, 
     *value = 0;
     if (!vars || !var->address)
         return true;
-    if (!pp_object_word(reader, vars + pp_object_header(reader) + TRIE_ROOT, &node))
+    if (!pp_object_word(reader, vars + reader->python->layout.contextvars.h_root, &node))
         return false;
     /* the last level has the collisions */
     for (unsigned shift = 0; shift < HASH_BITS + 2 * LEVEL_BITS; shift += LEVEL_BITS) {

@@ -2,10 +2,6 @@
 #include "coroutine.h"
 #include "../capture/safe_read.h"
 
-/* gi_frame_state; up to 3.14 larger ones are of generators that have ended */
-#define EXECUTING_3_11 0
-#define CLEARED_3_15   5
-
 bool pp_task_coroutine_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
 {
     const struct pp_object_reader *objects = &reader->objects;
@@ -56,6 +52,6 @@ bool pp_task_is_over(const struct pp_context_reader *reader, uintptr_t task)
         return !coroutine; /* a task that ended eagerly */
     if (layout->generator.object)
         return pp_object_word(objects, coroutine + layout->generator.object, &frame) && !frame;
-    return pp_object_copy(objects, &state, coroutine + layout->generator.frame - PP_GENERATOR_STATE, sizeof state) &&
-           (layout->minor >= 15 ? state == CLEARED_3_15 : state > EXECUTING_3_11);
+    return pp_object_copy(objects, &state, coroutine + layout->generator.gi_frame_state, sizeof state) &&
+           state >= layout->generator.frame_finished;
 }

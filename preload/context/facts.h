@@ -5,7 +5,7 @@
 #ifndef PP_CONTEXT_FACTS_H
 #define PP_CONTEXT_FACTS_H
 
-#include "../capture/python_layout.h"
+#include "../capture/python.h"
 #include "context_vars.h"
 #include "values.h"
 

@@ -3,7 +3,6 @@
 #include "../capture/safe_read.h"
 
 /* Fields beyond the header of an object */
-#define CALLED     0 /* by a bound method, by a functools.partial */
 #define SPAWN_CODE 0 /* of gevent's _Frame */
 #define SPAWN_LINE 8
 #define SPAWN_BACK 16
@@ -17,7 +16,6 @@
 #define STATE_NONE      1       /* since 2.0, in the thread's word: it has used no greenlet yet */
 #define HUB             "[hub]" /* switches to the greenlets whose turn it is */
 #define BASES_MAX       8
-#define HEAP_TYPE       9  /* a bit of tp_flags */
 #define CALLS_MAX       4  /* callables in callables */
 #define SITES_MAX       10 /* gevent keeps so many frames */
 #define PATH_CHARACTERS 64 /* the last ones */
@@ -107,7 +105,7 @@ static enum kind kind_of(const struct pp_context_reader *reader, uintptr_t green
             return GEVENT;
         if (base == facts->hub_type)
             return GEVENT_HUB;
-        if (!pp_object_word(&reader->objects, base + pp_object_header(&reader->objects) + PP_TYPE_BASE, &base))
+        if (!pp_object_word(&reader->objects, base + reader->objects.python->layout.type.tp_base, &base))
             return UNKNOWN;
     }
     return UNKNOWN;
@@ -125,8 +123,8 @@ static bool read_class(const struct pp_object_reader *objects, uintptr_t class, 
 {
     uintptr_t words[2], place = objects->python->layout.heap_type.cached_keys; /* the name comes before it */
     uintptr_t flags;
-    return place && pp_object_word(objects, class + pp_object_header(objects) + PP_TYPE_FLAGS, &flags) &&
-           flags >> HEAP_TYPE & 1 && pp_object_copy(objects, words, class + place - sizeof *words, sizeof words) &&
+    return place && pp_object_word(objects, class + objects->python->layout.type.tp_flags, &flags) &&
+           flags >> PP_CLASS_HEAP & 1 && pp_object_copy(objects, words, class + place - sizeof *words, sizeof words) &&
            words[1] && pp_str_open(objects, words[0], PP_CONTEXT_TEXT_MAX, name);
 }
 
@@ -143,7 +141,10 @@ static bool read_callable(const struct pp_context_reader *reader, uintptr_t call
                    pp_str_open(objects, text, PP_CONTEXT_TEXT_MAX, name);
         if (type != facts->method_type && type != facts->partial_type)
             return read_class(objects, type, name);
-        if (!pp_object_word(objects, callable + pp_object_header(objects) + CALLED, &callable))
+        const struct pp_python_layout *layout = &objects->python->layout;
+        bool is_method = type == facts->method_type;
+        uint8_t called = is_method ? layout->callable.im_func : layout->callable.partial_fn;
+        if (!pp_object_word(objects, callable + called, &callable))
             return false;
     }
     return false;
@@ -154,14 +155,14 @@ static bool find_run(const struct pp_context_reader *reader, uintptr_t dict, uin
 {
     const struct pp_object_reader *objects = &reader->objects;
     const struct pp_greenlet_facts *facts = &reader->facts->greenlet;
-    unsigned header = pp_object_header(objects);
+    const struct pp_python_layout *layout = &objects->python->layout;
     if (dict && pp_dict_get(objects, dict, facts->run_key, run))
         return true;
     for (unsigned i = 0; i < BASES_MAX && type != facts->gevent_type && pp_plausible(type); i++)
-        if (pp_object_word(objects, type + header + PP_TYPE_DICT, &dict) &&
+        if (pp_object_word(objects, type + layout->type.tp_dict, &dict) &&
             pp_dict_get(objects, dict, facts->run_key, run))
             return true;
-        else if (!pp_object_word(objects, type + header + PP_TYPE_BASE, &type))
+        else if (!pp_object_word(objects, type + layout->type.tp_base, &type))
             return false;
     return false;
 }

@@ -3,7 +3,6 @@
 #include "greenlet.h"
 #include "names.h"
 
-#define CAPSULE_POINTER 0 /* beyond the header */
 #define API_GET_CURRENT 4 /* PyGreenlet_GetCurrent in the extension's table of functions */
 
 /* Sizes of instances. Of greenlet.greenlet: beyond the header since 2.0; before, what is read of it. */
@@ -33,14 +32,14 @@ static void find_gevent(const struct pp_object_reader *reader, const uintptr_t *
 {
     struct pp_attribute name = {0}, run = {0};
     uintptr_t module = modules[PP_MODULE_GEVENT_GREENLET], dict, size, ignored;
-    unsigned header = pp_object_header(reader);
+    const struct pp_python_layout *layout = &reader->python->layout;
     if (!pp_name_find(reader, modules[PP_MODULE_GEVENT_HUB], "Hub", &facts->hub_type))
         facts->hub_type = 0;
     if (!pp_name_find(reader, module, "Greenlet", &facts->gevent_type) ||
-        !pp_object_word(reader, facts->gevent_type + header + PP_TYPE_DICT, &dict) ||
+        !pp_object_word(reader, facts->gevent_type + layout->type.tp_dict, &dict) ||
         !pp_dict_get_named(reader, dict, "name", &name, &ignored) ||
         !pp_dict_get_named(reader, dict, "_run", &run, &ignored) ||
-        !pp_object_word(reader, facts->gevent_type + header + PP_TYPE_BASIC_SIZE, &size)) {
+        !pp_object_word(reader, facts->gevent_type + layout->type.tp_basicsize, &size)) {
         facts->gevent_type = 0;
         return;
     }
@@ -65,16 +64,16 @@ static void find_callables(const struct pp_object_reader *reader, const uintptr_
 bool pp_greenlet_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_greenlet_facts *facts,
                       const char **why)
 {
-    unsigned header = pp_object_header(reader);
+    const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t module = modules[PP_MODULE_GREENLET], capsule, table;
     *why = "the class greenlet, or its C interface, is not of a size and form that is known";
     if (!module)
         module = modules[PP_MODULE_OLD_GREENLET];
     if (!pp_name_find(reader, module, "greenlet", &facts->type) || !pp_name_find(reader, module, "_C_API", &capsule) ||
-        !pp_object_word(reader, capsule + header + CAPSULE_POINTER, &table) ||
+        !pp_object_word(reader, capsule + layout->object.capsule_pointer, &table) ||
         !pp_object_word(reader, table + API_GET_CURRENT * sizeof table, &facts->getter) ||
-        !pp_object_word(reader, facts->type + header + PP_TYPE_BASIC_SIZE, &facts->size) ||
-        !pp_object_word(reader, facts->type + header + PP_TYPE_DICT_OFFSET, &facts->dict_offset) ||
+        !pp_object_word(reader, facts->type + layout->type.tp_basicsize, &facts->size) ||
+        !pp_object_word(reader, facts->type + layout->type.tp_dictoffset, &facts->dict_offset) ||
         facts->dict_offset >= facts->size || !find_current(reader, facts))
         return false;
     find_callables(reader, modules, facts);

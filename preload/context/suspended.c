@@ -7,60 +7,46 @@
 #include "tasks.h"
 #include "values.h"
 
-/* Of frames: where a suspended frame's value stack ends. A pointer, or words from its base (3.10) or the first local on
- * (3.11 to 3.13). */
-#define STACK_TOP        64
-#define STACK_TOP_3_8    72
-#define STACK_BASE_3_10  64
-#define STACK_DEPTH_3_10 80
-
 #define WRAPPERS_MAX 2    /* awaitables around a generator: anext() with a default has two */
 #define STACK_MAX    1024 /* words */
 #define OUTER_FRAMES 24   /* that are kept of more than PP_MAX_AWAITING */
 
-/* gi_frame_state: suspended in an await, and otherwise */
-#define AWAITS_3_11  (-1) /* in 3.11 and 3.12 otherwise too */
-#define YIELDED_3_13 (-2)
-#define AWAITS_3_15  2
-#define YIELDED_3_15 1
-/* Of the instruction that is next in a frame that is suspended in an await: up to 3.10, and RESUME's oparg. */
-#define OPCODE_YIELD_FROM 72
-#define RESUME_MASK       3  /* without flags */
-#define RESUME_YIELD_FROM 2  /* or more */
-#define CODE_BYTECODE_3_8 48 /* of code objects: bytes */
-#define BYTES_DATA        32
-
-/* Reads where the frame's bytecode goes on. async-signal-safe. */
+/* Reads the code unit that is next in a suspended frame. async-signal-safe. */
 static bool read_next_unit(const struct pp_object_reader *reader, uintptr_t frame, uint8_t unit[2])
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t code, bytecode;
+    uintptr_t code, at;
     int32_t last;
-    if (layout->minor >= 11)
-        return pp_object_word(reader, frame + layout->frame.instr, &bytecode) &&
-               pp_object_copy(reader, unit, bytecode + 2, 2);
+    if (!layout->code.bytecode)
+        return pp_object_word(reader, frame + layout->frame.instr, &at) &&
+               pp_object_copy(reader, unit, at + layout->frame.instr_behind, 2);
     return pp_object_copy(reader, &last, frame + layout->frame.instr, sizeof last) && last >= 0 &&
            pp_object_word(reader, frame + layout->frame.code, &code) &&
-           pp_object_word(reader, code + CODE_BYTECODE_3_8, &bytecode) &&
-           pp_object_copy(reader, unit,
-                          bytecode + BYTES_DATA + (layout->minor == 10 ? 2u * (uint32_t)last : (uint32_t)last) + 2, 2);
+           pp_object_word(reader, code + layout->code.bytecode, &at) &&
+           pp_object_copy(
+               reader, unit,
+               at + layout->bytes.data + (uint32_t)last * layout->frame.lasti_bytes + layout->frame.instr_behind, 2);
 }
 
 /* Returns whether the frame is suspended, and whether that is in an await. async-signal-safe. */
 static bool read_state(const struct pp_object_reader *reader, uintptr_t frame, bool *awaits)
 {
-    unsigned minor = reader->python->layout.minor;
+    const struct pp_python_layout *layout = &reader->python->layout;
     int8_t state;
     uint8_t next[2];
-    if (minor >= 11 && !pp_object_copy(reader, &state, frame - PP_GENERATOR_STATE, sizeof state))
-        return false;
-    if (minor >= 13) {
-        *awaits = state == (minor >= 15 ? AWAITS_3_15 : AWAITS_3_11);
-        return *awaits || state == (minor >= 15 ? YIELDED_3_15 : YIELDED_3_13);
+    if (layout->generator.gi_frame_state) {
+        uintptr_t generator = frame - layout->generator.frame;
+        if (!pp_object_copy(reader, &state, generator + layout->generator.gi_frame_state, sizeof state))
+            return false;
+        bool told = layout->generator.frame_suspended_yield_from != 0;
+        *awaits = told && state == layout->generator.frame_suspended_yield_from;
+        if (*awaits || state != layout->generator.frame_suspended || told)
+            return *awaits || state == layout->generator.frame_suspended;
     }
-    if ((minor >= 11 && state != AWAITS_3_11) || !read_next_unit(reader, frame, next))
+    if (!read_next_unit(reader, frame, next))
         return false;
-    *awaits = minor >= 11 ? (next[1] & RESUME_MASK) >= RESUME_YIELD_FROM : next[0] == OPCODE_YIELD_FROM;
+    uint8_t bits = next[layout->awaits.byte] & layout->awaits.mask;
+    *awaits = bits >= layout->awaits.first && bits <= layout->awaits.last;
     return true;
 }
 
@@ -69,13 +55,12 @@ static bool read_state(const struct pp_object_reader *reader, uintptr_t frame, b
 static bool find_stack_top(const struct pp_object_reader *reader, uintptr_t frame, uintptr_t *top)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
-    unsigned minor = layout->minor;
     uint32_t depth;
-    if (minor < 10 || minor >= 14)
-        return pp_object_word(reader, frame + (minor < 10 ? STACK_TOP_3_8 : STACK_TOP), top) && *top;
+    if (layout->frame.stackpointer)
+        return pp_object_word(reader, frame + layout->frame.stackpointer, top) && *top;
     *top = frame + layout->frame.locals;
-    if ((minor == 10 && !pp_object_word(reader, frame + STACK_BASE_3_10, top)) ||
-        !pp_object_copy(reader, &depth, frame + (minor == 10 ? STACK_DEPTH_3_10 : STACK_TOP), sizeof depth))
+    if ((layout->frame.valuestack && !pp_object_word(reader, frame + layout->frame.valuestack, top)) ||
+        !pp_object_copy(reader, &depth, frame + layout->frame.stacktop, sizeof depth))
         return false;
     *top = depth ? *top + depth * sizeof *top : 0;
     return depth <= STACK_MAX;
@@ -91,7 +76,7 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     *awaited = 0;
     if (!find_stack_top(reader, frame, &top) || !read_state(reader, frame, &awaits))
         return false;
-    if (awaits && top && pp_object_word(reader, top - (layout->minor >= 15 ? 2 : 1) * sizeof top, awaited))
+    if (awaits && top && pp_object_word(reader, top - layout->frame.awaited * sizeof top, awaited))
         *awaited &= ~(uintptr_t)layout->code_tag;
     return true;
 }
@@ -124,7 +109,7 @@ static bool read_wrapped(const struct pp_context_reader *reader, uintptr_t await
     if (type == *no_wrapper)
         return false;
     if (is_wrapper(reader, type))
-        return pp_object_word(objects, awaited + pp_object_header(objects), wrapped);
+        return pp_object_word(objects, awaited + objects->python->layout.object.wrapped, wrapped);
     *no_wrapper = type;
     return false;
 }

@@ -8,8 +8,6 @@
 
 #define DEFAULT_NAME "Task-" /* and a number: says nothing, and there is one for each task */
 
-#define CONTEXT sizeof(uintptr_t) /* in a task: follows its name, in all versions */
-
 /* async-signal-safe. */
 static bool read_name(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *name)
 {
@@ -54,7 +52,7 @@ bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task
 {
     const struct pp_object_reader *objects = &reader->objects;
     return pp_object_is(objects, task, reader->facts->asyncio.task_type) &&
-           pp_object_word(objects, task + objects->python->layout.task.name + CONTEXT, context);
+           pp_object_word(objects, task + objects->python->layout.task.context, context);
 }
 
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)

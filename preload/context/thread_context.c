@@ -9,8 +9,6 @@
 #include "values.h"
 #include <stddef.h>
 
-#define MINOR_WATCHERS 14 /* since which ddtrace is called at every change of the context */
-
 /* The record as the OTEP has it: packed, ids in the order of W3C Trace Context. Attributes follow. */
 struct record {
     uint8_t trace_id[16], span_id[8];
@@ -28,7 +26,8 @@ static bool is_true(const struct pp_object_reader *reader, uintptr_t module, con
 void pp_thread_context_find(const struct pp_object_reader *reader, const uintptr_t *modules,
                             struct pp_thread_context_facts *facts)
 {
-    facts->follows_tasks = reader->python->layout.minor >= MINOR_WATCHERS ||
+    /* with watchers ddtrace is called at every change of the context */
+    facts->follows_tasks = reader->python->layout.context_watchers ||
                            is_true(reader, modules[PP_MODULE_ASYNCIO_PACKAGE], "_datadog_patch");
     facts->follows_greenlets = is_true(reader, modules[PP_MODULE_GEVENT], "__datadog_patch");
 }

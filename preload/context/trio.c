@@ -32,7 +32,7 @@ uintptr_t pp_trio_awaiter_of_work(const struct pp_context_reader *reader, uintpt
     const struct pp_object_reader *objects = &reader->objects;
     uintptr_t list, task;
     return reader->facts && pp_object_is(objects, cell, reader->facts->trio.cell_type) &&
-                   pp_object_word(objects, cell + pp_object_header(objects) + PP_CELL_VALUE, &list) &&
+                   pp_object_word(objects, cell + objects->python->layout.object.ob_ref, &list) &&
                    pp_list_first(objects, list, &task) && pp_object_is(objects, task, reader->facts->trio.nursery.type)
                ? task
                : 0;

@@ -3,26 +3,13 @@
 #include "../capture/safe_read.h"
 #include "names.h"
 
-/* Fields that follow the header of every object: offsets beyond the header. */
-#define SIZE         0 /* of ints, tuples, lists, bytes; in ints of 3.12 and later the sign is in it, too */
-#define INT_DIGITS   8
-#define LIST_ITEMS   8
-#define DICT_KEYS    16
-#define DICT_VALUES  24
-#define MEMBER       24 /* of a member descriptor: its PyMemberDef */
-#define MEMBER_KIND  8  /* in that: of what C type it is, */
-#define MEMBER_PLACE 16 /* and the offset in an instance */
-
 #define BASES_MAX      6
 #define DIGITS_MAX     5 /* of 30 bits: 128 bits */
 #define DIGIT_BITS     30
 #define SMALL_DICT     16
 #define OFFSET_MAX     4096
-#define KIND_OBJECT    6 /* of a member */
+#define KIND_OBJECT    6 /* of a member: _Py_T_OBJECT, Py_T_OBJECT_EX [3.8–3.15: structmember.h, descrobject.h] */
 #define KIND_OBJECT_EX 16
-#define TAG_SIGN       3 /* of an int, since 3.12; 0: positive, 1: zero */
-#define TAG_SHIFT      3
-#define MINOR_TAGS     12 /* since which the size of an int has its sign in the lowest bits */
 
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted)
 {
@@ -39,9 +26,10 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
 {
     /* up to 3.10 a class that PyType_FromSpec made keeps the address of a name that its maker may have freed */
     struct pp_object_reader careful = *reader;
-    uintptr_t address, flags, fields = type + pp_object_header(reader);
-    if (!pp_object_word(reader, fields + PP_TYPE_FLAGS, &flags) ||
-        !pp_object_word(reader, fields + PP_TYPE_NAME, &address))
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t address, flags;
+    if (!pp_object_word(reader, type + layout->type.tp_flags, &flags) ||
+        !pp_object_word(reader, type + layout->type.tp_name, &address))
         return false;
     careful.plain &= !(flags >> PP_CLASS_HEAP & 1);
     return pp_c_string_is(&careful, address, name);
@@ -50,15 +38,13 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2])
 {
     uint32_t digits[DIGITS_MAX] = {0};
-    uintptr_t size, fields = object + pp_object_header(reader);
-    if (!pp_object_has_class(reader, object, PP_CLASS_INT) || !pp_object_word(reader, fields + SIZE, &size))
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t size;
+    if (!pp_object_has_class(reader, object, PP_CLASS_INT) ||
+        !pp_object_word(reader, object + layout->ob_size, &size) || (size & layout->integer.sign_mask) > 1)
         return false;
-    if (reader->python->layout.minor >= MINOR_TAGS) {
-        if ((size & TAG_SIGN) > 1)
-            return false;
-        size >>= TAG_SHIFT;
-    }
-    if (size > DIGITS_MAX || !pp_object_copy(reader, digits, fields + INT_DIGITS, size * sizeof *digits))
+    size >>= layout->integer.non_size_bits;
+    if (size > DIGITS_MAX || !pp_object_copy(reader, digits, object + layout->integer.ob_digit, size * sizeof *digits))
         return false;
     unsigned __int128 sum = 0;
     for (unsigned i = DIGITS_MAX; i-- > 0;)
@@ -70,9 +56,11 @@ bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64
 
 bool pp_list_first(const struct pp_object_reader *reader, uintptr_t list, uintptr_t *item)
 {
-    uintptr_t size, items, fields = list + pp_object_header(reader);
-    return pp_object_has_class(reader, list, PP_CLASS_LIST) && pp_object_word(reader, fields + SIZE, &size) && size &&
-           pp_object_word(reader, fields + LIST_ITEMS, &items) && pp_object_word(reader, items, item);
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t size, items;
+    return pp_object_has_class(reader, list, PP_CLASS_LIST) && pp_object_word(reader, list + layout->ob_size, &size) &&
+           size && pp_object_word(reader, list + layout->items.list_ob_item, &items) &&
+           pp_object_word(reader, items, item);
 }
 
 bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint32_t most, struct pp_str *bytes)
@@ -91,9 +79,11 @@ bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint
  * async-signal-safe. */
 static bool find_entries(const struct pp_object_reader *reader, uintptr_t dict, struct pp_dict_keys *keys)
 {
-    uintptr_t at, values, fields = dict + pp_object_header(reader);
-    return pp_object_has_class(reader, dict, PP_CLASS_DICT) && pp_object_word(reader, fields + DICT_KEYS, &at) &&
-           pp_object_word(reader, fields + DICT_VALUES, &values) && pp_dict_keys_open(reader, at, keys) &&
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t at, values;
+    return pp_object_has_class(reader, dict, PP_CLASS_DICT) &&
+           pp_object_word(reader, dict + layout->dict.ma_keys, &at) &&
+           pp_object_word(reader, dict + layout->dict.ma_values, &values) && pp_dict_keys_open(reader, at, keys) &&
            (!values || !keys->count);
 }
 
@@ -116,30 +106,32 @@ bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, ui
 /* Whether the definition is of a member that is an object at this place. async-signal-safe. */
 static bool defines_object(const struct pp_object_reader *reader, uintptr_t definition, uintptr_t offset)
 {
+    const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t place;
     int kind;
-    return pp_object_copy(reader, &kind, definition + MEMBER_KIND, sizeof kind) &&
+    return pp_object_copy(reader, &kind, definition + layout->object.member_type, sizeof kind) &&
            (kind == KIND_OBJECT || kind == KIND_OBJECT_EX) &&
-           pp_object_word(reader, definition + MEMBER_PLACE, &place) && place == offset;
+           pp_object_word(reader, definition + layout->object.member_offset, &place) && place == offset;
 }
 
 bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
                   struct pp_slot_attribute *slot)
 {
-    uintptr_t header = pp_object_header(reader), dict, member, kind;
+    const struct pp_python_layout *layout = &reader->python->layout;
+    uintptr_t dict, member, kind;
     slot->type = 0;
     for (unsigned bases = 0; bases < BASES_MAX && pp_plausible(type); bases++) {
-        if (pp_object_word(reader, type + header + PP_TYPE_DICT, &dict) && pp_name_find(reader, dict, name, &member)) {
+        if (pp_object_word(reader, type + layout->type.tp_dict, &dict) && pp_name_find(reader, dict, name, &member)) {
             if (!pp_object_type(reader, member, &kind) || !kind || kind != reader->python->member_type ||
-                !pp_object_word(reader, member + header + MEMBER, &slot->definition) ||
-                !pp_object_word(reader, slot->definition + MEMBER_PLACE, &slot->offset) || slot->offset >= OFFSET_MAX ||
-                !defines_object(reader, slot->definition, slot->offset) ||
-                !pp_object_word(reader, type + header + SIZE, &slot->members))
+                !pp_object_word(reader, member + layout->object.d_member, &slot->definition) ||
+                !pp_object_word(reader, slot->definition + layout->object.member_offset, &slot->offset) ||
+                slot->offset >= OFFSET_MAX || !defines_object(reader, slot->definition, slot->offset) ||
+                !pp_object_word(reader, type + layout->ob_size, &slot->members))
                 return false;
             slot->type = type;
             return true;
         }
-        if (!pp_object_word(reader, type + header + PP_TYPE_BASE, &type))
+        if (!pp_object_word(reader, type + layout->type.tp_base, &type))
             return false;
     }
     return false;
@@ -150,7 +142,7 @@ bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const
 {
     uintptr_t members;
     return pp_object_is(reader, object, slot->type) &&
-           pp_object_word(reader, slot->type + pp_object_header(reader) + SIZE, &members) && members == slot->members &&
+           pp_object_word(reader, slot->type + reader->python->layout.ob_size, &members) && members == slot->members &&
            defines_object(reader, slot->definition, slot->offset) &&
            pp_object_word(reader, object + slot->offset, value);
 }

@@ -6,8 +6,6 @@
 
 #include "../capture/objects.h"
 
-#define PP_CELL_VALUE 0 /* of a cell, beyond its header */
-
 /* Where the instances of a class made by Python keep an attribute for which the class has a slot. */
 struct pp_slot_attribute {
     uintptr_t type; /* the class, 0: not found */

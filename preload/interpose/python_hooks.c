@@ -11,11 +11,10 @@
 #include <errno.h>
 #include <string.h>
 
-#define STAT_MAX             2048
-#define FIELDS_TO_THREADS    18 /* num_threads is the 20th field of proc(5), the 18th after the name's ')' */
-#define LAST_DANGEROUS_MINOR 13
-#define FINALIZED_PAUSE_NS   1000000
-#define FINALIZED_PAUSES     11 /* two of their checks */
+#define STAT_MAX           2048
+#define FIELDS_TO_THREADS  18 /* num_threads is the 20th field of proc(5), the 18th after the name's ')' */
+#define FINALIZED_PAUSE_NS 1000000
+#define FINALIZED_PAUSES   11 /* two of their checks */
 
 /* CPython calls this once at its start, and hardly anything else does: it shows that Python is here. */
 PP_EXPORT int pthread_condattr_setclock(pthread_condattr_t *attributes, clockid_t clock)
@@ -75,7 +74,7 @@ static void let_python_threads_leave(const struct pp_python *python)
 {
     static const struct timespec pause = {0, FINALIZED_PAUSE_NS};
     uintptr_t finalizing = 0;
-    if (python->layout.minor > LAST_DANGEROUS_MINOR ||
+    if (!python->layout.waiters_exit ||
         !pp_safe_read(pp_sys_getpid(), &finalizing, python->runtime + python->layout.runtime.finalizing,
                       sizeof finalizing) ||
         !finalizing)

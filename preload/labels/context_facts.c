@@ -148,7 +148,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     searched.keys = address;
     searched.count = keys.count;
     /* the first of a dict's fields */
-    pp_object_word(reader, searched.dict + reader->python->layout.object_type + sizeof used, &used);
+    pp_object_word(reader, searched.dict + reader->python->layout.dict.ma_used, &used);
     searched.used = used;
     searched.again = changed;
     return whole || met || memcmp(before, searched.modules, sizeof before) != 0;

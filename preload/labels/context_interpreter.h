@@ -4,7 +4,7 @@
 #ifndef PP_LABELS_CONTEXT_INTERPRETER_H
 #define PP_LABELS_CONTEXT_INTERPRETER_H
 
-#include "../capture/python_layout.h"
+#include "../capture/python.h"
 
 /* Returns the state of an interpreter in which a thread was sampled: the one that is known, as long as there are such
  * samples. While none is known to have sources each has its turn. *python is NULL if there is none. */

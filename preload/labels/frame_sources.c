@@ -31,7 +31,7 @@ static bool find_code(const struct pp_object_reader *reader, uintptr_t function_
     uintptr_t type, dict, attributes = 0;
     return function_type && pp_object_type(reader, object, &type) && type == function_type &&
            pp_object_word(reader, object + layout->function.dict, &dict) &&
-           (!dict || pp_object_word(reader, dict + layout->object_type + sizeof dict, &attributes)) && !attributes &&
+           (!dict || pp_object_word(reader, dict + layout->dict.ma_used, &attributes)) && !attributes &&
            pp_object_word(reader, object + layout->function.code, code);
 }
 
@@ -59,9 +59,9 @@ static bool is_lost_in_class(const struct pp_object_reader *reader, uintptr_t fu
     if (!pp_object_has_class(reader, class, PP_CLASS_TYPE))
         return false;
     for (unsigned i = 0; i < BASES_MAX && class; i++) {
-        uintptr_t fields = class + pp_object_header(reader);
-        if (!pp_object_word(reader, fields + PP_TYPE_DICT, &dict) ||
-            !pp_object_word(reader, fields + PP_TYPE_BASE, &class))
+        const struct pp_python_layout *layout = &reader->python->layout;
+        if (!pp_object_word(reader, class + layout->type.tp_dict, &dict) ||
+            !pp_object_word(reader, class + layout->type.tp_base, &class))
             return false;
         if (pp_name_find(reader, dict, method, &object))
             return find_code(reader, function_type, object, &code) &&

@@ -14,8 +14,8 @@ static bool is_modules(const struct pp_object_reader *reader, uintptr_t dict)
            pp_python_dict_find(reader, dict, &(struct pp_wanted){.name = "builtins"}, FIRST_MODULES, &entry);
 }
 
-/* 3.12 does not say where sys.modules is, and not all of its patch releases were checked: there every word is tried if
- * it is not where we expect it. */
+/* Where an interpreter's state may be another than that we know, every word is tried if sys.modules is not where we
+ * expect it. */
 uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t state)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
@@ -24,7 +24,7 @@ uintptr_t pp_python_modules(const struct pp_object_reader *reader, uintptr_t sta
         return dict;
     /* one copy for each word would take some ms, and at a program's start and end there is no sys.modules */
     uintptr_t words[64];
-    for (unsigned at = 0; layout->minor == 12 && at < STATE_BYTES; at += sizeof words) {
+    for (unsigned at = 0; layout->state_varies && at < STATE_BYTES; at += sizeof words) {
         bool copied = pp_object_copy(reader, words, state + at, sizeof words);
         for (unsigned i = 0; copied && i < sizeof words / sizeof *words; i++)
             if (is_modules(reader, words[i]))
@@ -43,8 +43,7 @@ bool pp_python_module_dicts(const struct pp_object_reader *reader, uintptr_t mod
     pp_names_find(reader, modules, from, names, count, found);
     for (unsigned n = 0; n < count; n++) {
         any |= found[n] != 0;
-        if (found[n] &&
-            !pp_object_word(reader, found[n] + reader->python->layout.object_type + sizeof *dicts, &dicts[n]))
+        if (found[n] && !pp_object_word(reader, found[n] + reader->python->layout.object.md_dict, &dicts[n]))
             dicts[n] = 0;
     }
     return any;
@@ -54,5 +53,5 @@ bool pp_python_module_dict(const struct pp_object_reader *reader, uintptr_t modu
 {
     uintptr_t module;
     return pp_name_find(reader, modules, name, &module) &&
-           pp_object_word(reader, module + reader->python->layout.object_type + sizeof *dict, dict);
+           pp_object_word(reader, module + reader->python->layout.object.md_dict, dict);
 }

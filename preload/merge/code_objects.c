@@ -59,7 +59,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     code->qualname = text_to_utf8(arena, &record->qualname, in, &code->qualname_length);
     in += record->qualname.bytes;
     code->filename = text_to_utf8(arena, &record->filename, in, &code->filename_length);
-    code->minor = record->minor;
+    code->line_table_format = record->line_table_format;
     code->first_line = record->first_line;
     code->first_traceable = record->first_traceable;
     code->flags = record->flags;
@@ -78,7 +78,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
     changes++;
     struct generation *generation = generation_of(record->epoch);
     /* what the definition says, without the cache entry it is for */
-    size_t skip = offsetof(struct pp_record_code, minor);
+    size_t skip = offsetof(struct pp_record_code, line_table_format);
     bool fresh;
     uint32_t number =
         pp_intern(&generation->by_content, (const char *)record + skip, record->header.size - (uint32_t)skip, &fresh);

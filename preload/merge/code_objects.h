@@ -13,7 +13,7 @@
 struct pp_code {
     const char *qualname, *filename; /* UTF-8 */
     uint32_t qualname_length, filename_length;
-    uint32_t minor; /* of its CPython */
+    enum pp_line_table line_table_format;
     uint32_t first_line, first_traceable;
     uint32_t flags; /* co_flags */
     const uint8_t *line_table;

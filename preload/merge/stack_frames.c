@@ -73,7 +73,7 @@ static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, struct 
     }
     int32_t unit = place.unit < (int32_t)code->first_traceable ? -1 : place.unit;
     struct pp_position position =
-        pp_position_of(code->minor, code->line_table, code->line_table_bytes, code->first_line, unit);
+        pp_position_of(code->line_table_format, code->line_table, code->line_table_bytes, code->first_line, unit);
     uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
     return result;

@@ -17,8 +17,6 @@
 #include "stack_path.h"
 #include <string.h>
 
-#define COROUTINE_FLAGS 0x380u /* CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR */
-
 struct view {
     const struct pp_record_sample *head;
     const uint64_t *native;
@@ -173,7 +171,7 @@ static bool runs_in_other_task(struct pp_slot *slot, const struct view *view)
     uint32_t number;
     for (unsigned i = view->head->task_frame + 1u; i < view->head->python_frames; i++)
         if ((code = pp_codes_find(slot, view->head->epoch, view->python[i].entry, &number)) != NULL &&
-            code->flags & COROUTINE_FLAGS)
+            code->flags & PP_CO_COROUTINES)
             return true;
     return false;
 }

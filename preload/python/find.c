@@ -9,8 +9,7 @@
 #include "../base/loader_copy.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
-#include "../capture/objects.h"
-#include "offsets.h"
+#include "../cpython/offsets.h"
 #include "tls.h"
 #include <dlfcn.h>
 #include <limits.h>
@@ -25,10 +24,8 @@
 #define HEX_LEVEL(hex)  ((hex) >> 4 & 0xf)
 #define LEVEL_CANDIDATE 0xc
 
-#define MINOR_WITH_ATTACHED 12 /* _Py_tss_tstate */
-#define MINOR_WITH_BOUND    15 /* _Py_tss_gilstate */
-#define SEEN_MAX            16
-#define STARTING_MAX        8
+#define SEEN_MAX     16
+#define STARTING_MAX 8
 
 typedef void *state_getter(void);
 
@@ -114,6 +111,12 @@ static bool is_in_use(const struct dl_phdr_info *object, int (*is_initialized)(v
     return object->dlpi_phnum && is_initialized && is_initialized();
 }
 
+/* Returns NULL for an unknown version. */
+static const struct pp_python_layout *layout_of(uint32_t version, bool free_threaded)
+{
+    return HEX_MAJOR(version) == 3 ? pp_python_layout_of(HEX_MINOR(version), free_threaded) : NULL;
+}
+
 static int search_object(struct dl_phdr_info *info, size_t size, void *argument)
 {
     struct search *search = argument;
@@ -181,9 +184,10 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *argument)
     python->member_type = found[10];
     python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
-    if (HEX_MINOR(search->version) >= MINOR_WITH_ATTACHED)
+    const struct pp_python_layout *layout = layout_of(search->version, false);
+    if (layout && layout->tss_tstate)
         find_attached(object, search);
-    if (HEX_MINOR(search->version) >= MINOR_WITH_BOUND)
+    if (layout && !layout->runtime.key)
         python->bound = pp_python_tls_find(object, (uintptr_t)python->this_thread_state);
     if (pp_elf_symbol(object, "_Py_NegativeRefcount")) /* Py_REF_DEBUG, a part of Py_DEBUG */
         search->why = "it is a debug build";
@@ -212,7 +216,7 @@ static bool objects_as_expected(const struct search *search)
 static bool classes_as_expected(const struct search *search)
 {
     const struct pp_python_layout *layout = &search->python->layout;
-    uintptr_t size, at = search->type_type + layout->object_type + sizeof(uintptr_t) + PP_TYPE_BASIC_SIZE;
+    uintptr_t size, at = search->type_type + layout->type.tp_basicsize;
     memcpy(&size, (const char *)at, sizeof size);
     return !layout->heap_type.size || size == layout->heap_type.size;
 }
@@ -237,19 +241,20 @@ static uint32_t version_from_text(const char *text)
 /* Adapts the row for this version to this build. Returns NULL, or why it does not fit. */
 static const char *fit_layout(struct pp_python *python, uint32_t version)
 {
-    unsigned minor = HEX_MINOR(version);
     const void *published = (const void *)python->runtime;
-    size_t size = pp_python_offsets_size(minor);
-    const char *unknown = "its version is not known to this pyprof";
-    if (HEX_MAJOR(version) != 3 || size > python->module_end - python->runtime)
-        return unknown;
-    bool free_threaded = size && pp_python_offsets_free_threaded(published, version);
-    const struct pp_python_layout *layout = pp_python_layout_of(minor, free_threaded);
-    if (!layout)
-        return free_threaded ? "the free-threaded build of its version is not known to this pyprof" : unknown;
+    const struct pp_python_layout *layout = layout_of(version, false);
+    size_t size = layout ? pp_python_offsets_size(layout) : 0;
+    if (!layout || size > python->module_end - python->runtime)
+        return "its version is not known to this pyprof";
+    if (size && pp_python_offsets_free_threaded(published, version)) {
+        layout = layout_of(version, true);
+        if (!layout)
+            return "the free-threaded build of its version is not known to this pyprof";
+    }
     python->layout = *layout;
-    /* not all its patch releases were checked; without this field a sample does not say whether a collection runs */
-    if (minor == 12 && !pp_python_offsets_fit_3_12(&python->layout, published, python->module_end - python->runtime))
+    /* without this field a sample does not say whether a collection runs */
+    if (layout->state_varies &&
+        !pp_python_offsets_fit_collector(&python->layout, published, python->module_end - python->runtime))
         python->layout.interpreter.collecting = 0;
     return size ? pp_python_offsets_apply(&python->layout, published, version) : NULL;
 }
@@ -284,7 +289,7 @@ static const char *check(struct search *search)
     pp_tls_fix(&python->bound, pp_own_thread_pointer());
     if (python->attached.kind && !agrees_with_getter(&python->attached, search->get_attached))
         python->attached.kind = PP_TLS_NONE;
-    if (HEX_MINOR(search->version) < MINOR_WITH_BOUND) {
+    if (python->layout.runtime.key) {
         python->bound = pp_python_key_find(python->runtime + python->layout.runtime.key);
         return python->bound.kind ? NULL : "its thread states cannot be found";
     }

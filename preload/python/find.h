@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python/ knows CPython: this header finds the interpreters of this process. */
+/* Finds the interpreters of this process; how they lay out their structures is in cpython/. */
 #ifndef PP_PYTHON_FIND_H
 #define PP_PYTHON_FIND_H
 
-#include "../capture/python_layout.h"
+#include "../capture/python.h"
 #include <stdbool.h>
 
 /* Finds the next interpreter among the loaded objects; returns false if there is no further interpreter. Fills *python
@@ -15,8 +15,5 @@ bool pp_python_find(struct pp_python *python, const char **why);
 
 /* Reports that the interpreter with this address in its code starts. Any thread. */
 void pp_python_starts(uintptr_t code);
-
-/* Returns NULL for an unknown minor version. */
-const struct pp_python_layout *pp_python_layout_of(unsigned minor, bool free_threaded);
 
 #endif

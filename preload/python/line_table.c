@@ -2,10 +2,9 @@
 #include "line_table.h"
 #include "../base/bytes.h"
 
-#define NO_LINE_DELTA (-128) /* 3.10 */
+#define NO_LINE_DELTA (-128) /* of ranges */
 
-/* Up to 3.10: pairs {u8 bytes of code, s8 lines}. The line changes after those bytes (co_lnotab), or `ranges`, since
- * 3.10, holds for them (co_linetable). */
+/* Pairs {u8 bytes of code, s8 lines}. The line changes after those bytes, or, of `ranges`, holds for them. */
 static uint32_t from_pairs(const uint8_t *table, size_t size, uint32_t first_line, uint32_t offset, bool ranges)
 {
     uint32_t line = first_line, end = 0; /* damaged tables wrap around */
@@ -22,7 +21,7 @@ static uint32_t from_pairs(const uint8_t *table, size_t size, uint32_t first_lin
     return ranges ? 0 : line;
 }
 
-/* 3.11+ location table. An entry's first byte has bit 7 set, its form in bits 3–6 and its units - 1 in bits 0–2. */
+/* Location table. An entry's first byte has bit 7 set, its form in bits 3–6 and its units - 1 in bits 0–2. */
 enum {
     FORM_SHORT_LAST = 9, /* 0–9: no line change, start column below 80 with the form as high bits, up to 15 bytes */
     FORM_ONE_LINE_0 = 10,
@@ -97,11 +96,12 @@ static struct pp_position from_locations(const uint8_t *table, size_t size, uint
     return (struct pp_position){0};
 }
 
-struct pp_position pp_position_of(unsigned python_minor, const uint8_t *table, size_t size, uint32_t first_line,
+struct pp_position pp_position_of(enum pp_line_table format, const uint8_t *table, size_t size, uint32_t first_line,
                                   int32_t unit)
 {
-    if (unit >= 0 && python_minor >= 11)
+    if (unit >= 0 && format == PP_LINES_LOCATIONS)
         return from_locations(table, size, first_line, (uint32_t)unit);
-    uint32_t line = unit < 0 ? first_line : from_pairs(table, size, first_line, (uint32_t)unit * 2, python_minor == 10);
+    uint32_t line =
+        unit < 0 ? first_line : from_pairs(table, size, first_line, (uint32_t)unit * 2, format == PP_LINES_RANGES);
     return (struct pp_position){.line = line, .end_line = line};
 }

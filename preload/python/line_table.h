@@ -3,6 +3,7 @@
 #ifndef PP_PYTHON_LINE_TABLE_H
 #define PP_PYTHON_LINE_TABLE_H
 
+#include "../cpython/layout.h"
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,7 +16,7 @@ struct pp_position {
 
 /* Returns the position of code unit `unit` (two bytes of bytecode each), all 0 if the table has no line for it or ends
  * before it. unit < 0 (not started) is the first line. Without columns end_line is line, as in co_positions(). */
-struct pp_position pp_position_of(unsigned python_minor, const uint8_t *table, size_t size, uint32_t first_line,
+struct pp_position pp_position_of(enum pp_line_table format, const uint8_t *table, size_t size, uint32_t first_line,
                                   int32_t unit);
 
 #endif

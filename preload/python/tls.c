@@ -2,7 +2,7 @@
 #include "tls.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
-#include "../capture/python_layout.h"
+#include "../capture/python.h"
 #include "../capture/safe_read.h"
 #include <pthread.h>
 #include <string.h>

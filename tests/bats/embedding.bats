@@ -432,6 +432,16 @@ words() {
     with_each_python words
 }
 
+fields() {
+    timeout -k 5 60 "$PYTHON" "$WORKLOADS/layout_fields.py" "$BUILD/unit/python_words_preload.so" >fields.txt 2>&1 ||
+        fail "$(cat fields.txt)"
+    cat fields.txt
+}
+
+@test "what is known of how an interpreter lays out its objects: the same as the objects say" {
+    with_each_python fields
+}
+
 # Empty when there is none.
 old_python() {
     compgen -G "${PYENV_ROOT:-$HOME/.pyenv}/versions/3.[67].*/bin/python3.[67]" | sort -V | tail -n 1
@@ -496,6 +506,27 @@ fake() {
         fake "what it says about its own layout is not for its version" -DVERSION=$version
         fake "its frames are laid out in a way" -DVERSION=$version -DOFFSETS
     done
+}
+
+# The recipe of CONTRIBUTING. A row of 3.16 made of the newest is used, and compared with what the interpreter publishes.
+@test "a new version is a row of layouts.c: nothing else is to be changed for it to be read" {
+    local source=$BATS_TEST_DIRNAME/../../preload/cpython/layouts.c last next
+    last=$(grep -oP '\.minor = \K[0-9]+' "$source" | tail -n 1)
+    next=$((last + 1))
+    awk -v last="$last" -v next_minor="$next" '
+        /^    \{$/ { row = ""; in_row = 1 }
+        in_row { row = row $0 "\n" }
+        /^    \},$/ { in_row = 0; if (row ~ "minor = " last "," && row !~ /free_threaded/) newest = row }
+        /^};$/ && newest { sub("minor = " last, "minor = " next_minor, newest); printf "%s", newest; newest = "" }
+        { print }' "$source" | sed 's|"layout.h"|"preload/cpython/layout.h"|' >layouts.c
+    gcc -std=c11 -Wall -Wextra -Werror -fPIC -fvisibility=hidden -I "$BATS_TEST_DIRNAME/../.." -c layouts.c
+    cp "$BUILD/libpyprof_unit.a" library.a
+    ar r library.a layouts.o 2>/dev/null
+    gcc -shared -nostartfiles -Wl,-z,nodelete -o libpyprof.so -Wl,--whole-archive library.a -Wl,--no-whole-archive -ldl -lpthread
+    gcc -shared -fPIC -O1 -o libfake.so -DVERSION="$((3 << 24 | next << 16 | 0xf0))" -DOFFSETS "$WORKLOADS/lib/fake_python.c" -lpthread
+    LIBPYPROF=$PWD/libpyprof.so
+    until_sampled 'Py_Initialize' run_fake || fail "$(cat fake.out)"
+    lines_of fake.out 1 "^pyprof: Python 3\.$next\.0: native frames only, its frames are laid out in a way"
 }
 
 # The loader lists a library before it relocates it: what another thread is loading must be left alone.

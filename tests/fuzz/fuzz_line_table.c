@@ -16,11 +16,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     /* a copy of its own size: a byte read after the table is seen */
     uint8_t *table = malloc(size - 9 ? size - 9 : 1);
     memcpy(table, data + 9, size - 9);
-    unsigned minor = 8 + data[8] % 8;
-    struct pp_position position = pp_position_of(minor, table, size - 9, first_line, unit);
+    enum pp_line_table format = data[8] % (PP_LINES_LOCATIONS + 1);
+    struct pp_position position = pp_position_of(format, table, size - 9, first_line, unit);
     free(table);
     /* columns come in pairs, and with tables that have them only */
-    if (!position.column != !position.end_column || (minor < 11 && position.column))
+    if (!position.column != !position.end_column || (format != PP_LINES_LOCATIONS && position.column))
         abort();
     if (unit < 0 && (position.line != first_line || position.column))
         abort();

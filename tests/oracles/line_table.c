@@ -44,12 +44,18 @@ int main(void)
             fprintf(stderr, "cannot read: %.60s\n", line);
             return 2;
         }
+        const struct pp_python_layout *layout = pp_python_layout_of(minor, false);
+        if (!layout) {
+            fprintf(stderr, "3.%u is not known\n", minor);
+            return 2;
+        }
+        enum pp_line_table format = layout->code.line_table_format;
         size_t size = from_hex(hex, table);
         codes++;
         struct row row;
         while (fgets(line, sizeof line, stdin) &&
                sscanf(line, "%d %u %u %d %d", &row.unit, &row.line, &row.end_line, &row.column, &row.end_column) == 5) {
-            struct pp_position got = pp_position_of(minor, table, size, first_line, row.unit);
+            struct pp_position got = pp_position_of(format, table, size, first_line, row.unit);
             units++;
             with_columns += row.column >= 0;
             if (!agrees(&got, &row) && wrong++ < 10)

@@ -91,10 +91,10 @@ static struct truth_frame frame_of(uint32_t epoch, const struct pp_record_frame 
     snprintf(file, sizeof file, "%.*s", (int)code->filename_length, code->filename);
     frame.code = truth_find(name, file, code->first_line);
     frame.begun = record->unit >= 0 && record->unit >= (int32_t)code->first_traceable;
-    frame.line =
-        frame.begun
-            ? pp_position_of(minor, code->line_table, code->line_table_bytes, code->first_line, record->unit).line
-            : code->first_line;
+    frame.line = frame.begun ? pp_position_of(code->line_table_format, code->line_table, code->line_table_bytes,
+                                              code->first_line, record->unit)
+                                   .line
+                             : code->first_line;
     *line = (struct line){code, record->unit, frame};
     return frame;
 }

@@ -1,7 +1,8 @@
 /*
  * What start-up finds out about the interpreter that loads this, against what the interpreter itself says. For ctypes:
- * words_with_gil through PyDLL, words_without_gil through CDLL, in any thread.
+ * words_with_gil through PyDLL, words_without_gil through CDLL, in any thread; words_field, what the row says.
  */
+#include "layout_fields.h"
 #include "libc_functions.h"
 #include "preload/python/find.h"
 #include <dlfcn.h>
@@ -15,6 +16,7 @@
 int words_find(void);
 int words_with_gil(void);
 int words_without_gil(void);
+int words_field(const char *name);
 const struct pp_python *words_python(void);
 
 static struct pp_python python;
@@ -56,6 +58,15 @@ EXPORT int words_find(void)
         return 1;
     }
     return 0;
+}
+
+/* Returns a field of the row by its name, -1 if there is none. */
+EXPORT int words_field(const char *name)
+{
+    for (unsigned i = 0; i < LAYOUT_FIELD_COUNT; i++)
+        if (strcmp(layout_fields[i].name, name) == 0)
+            return (int)layout_field(&python.layout, &layout_fields[i]);
+    return -1;
 }
 
 EXPORT int words_with_gil(void)

@@ -48,7 +48,7 @@ static void define(uint32_t entry, unsigned number, uint32_t table_bytes)
     memset(record.rest + length + 4, 7, table_bytes);
     record.head.entry = entry;
     record.head.epoch = epoch();
-    record.head.minor = 12;
+    record.head.line_table_format = PP_LINES_LOCATIONS;
     record.head.first_line = number;
     record.head.line_table_bytes = table_bytes;
     record.head.qualname = (struct pp_record_text){.bytes = (uint32_t)length, .width = 1};

@@ -184,14 +184,14 @@ static void what_is_read_no_more_is_fetched_no_more(void **state)
 static void a_class_whose_name_is_gone(void **state)
 {
     (void)state;
-    struct pp_python python = {.layout = {.object_type = sizeof(uintptr_t)}};
+    struct pp_python python = {.layout = *pp_python_layout_of(pp_python_last_minor(), false)};
     const struct pp_object_reader reader = {.python = &python, .pid = pid, .plain = true};
-    uintptr_t *type = node(0), fields = 2; /* beyond its header */
+    uintptr_t *type = node(0);
     char *name = (char *)memory + (PAGES - 1) * PP_COPY_PAGE;
     strcpy(name, "lost");
-    type[fields + PP_TYPE_NAME / 8] = (uintptr_t)name;
+    type[python.layout.type.tp_name / 8] = (uintptr_t)name;
     for (int is_heap = 0; is_heap < 2; is_heap++) {
-        type[fields + PP_TYPE_FLAGS / 8] = (uintptr_t)is_heap << PP_CLASS_HEAP;
+        type[python.layout.type.tp_flags / 8] = (uintptr_t)is_heap << PP_CLASS_HEAP;
         assert_true(pp_type_is_named(&reader, (uintptr_t)type, "lost"));
         assert_false(pp_type_is_named(&reader, (uintptr_t)type, "last"));
     }

@@ -1,7 +1,7 @@
 /* Getters of a thread-local word as compilers and linkers make them: what start-up reads from their code is where the
  * word is, in this thread and in one that has never touched it. */
 #include "preload/base/elf_names.h"
-#include "preload/capture/python_layout.h"
+#include "preload/capture/python.h"
 #include "preload/python/tls.h"
 #define TLS_FORMS_STATIC
 #include "tls_forms.h"

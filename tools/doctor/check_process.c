@@ -3,11 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../preload/cpython/layout.h"
 #include "../base/memory.h"
 #include "checks.h"
 
-#define FIRST_MINOR   8
-#define LAST_MINOR    15
 #define FINAL_RELEASE 0xc /* a candidate's level; alpha and beta are below */
 
 struct python {
@@ -27,9 +26,16 @@ static void take_name_version(struct python *python, const char *path)
     python->minor = *end == '.' ? (unsigned)strtoul(end + 1, NULL, 10) : 0;
 }
 
+/* Of a name that says no version, or Python 3 only, nothing is said. */
+static enum pp_python_age age_of(const struct python *python)
+{
+    bool is_unknown = !python->major || (python->major == 3 && !python->minor);
+    return is_unknown ? PP_PYTHON_KNOWN : pp_python_age_of(python->major, python->minor);
+}
+
 static bool is_too_old(const struct python *python)
 {
-    return python->major && (python->major < 3 || (python->major == 3 && python->minor && python->minor < FIRST_MINOR));
+    return age_of(python) == PP_PYTHON_TOO_OLD;
 }
 
 bool pt_check_python_name(const char *path, struct pt_findings *findings)
@@ -41,7 +47,7 @@ bool pt_check_python_name(const char *path, struct pt_findings *findings)
     if (!is_too_old(&python))
         return true;
     pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u is too old", python.major, python.minor);
-    pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", FIRST_MINOR, LAST_MINOR);
+    pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", pp_python_first_minor(), pp_python_last_minor());
     return false;
 }
 
@@ -113,11 +119,11 @@ static bool check_python(const struct pt_process_info *subject, struct pt_findin
     } else if (is_too_old(&python)) {
         pt_find(findings, PT_LEVEL_FAIL, "python", "Python %u.%u in %s is too old", python.major, python.minor,
                 python.path);
-        pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", FIRST_MINOR, LAST_MINOR);
-    } else if (python.major && (python.major != 3 || python.minor > LAST_MINOR)) {
+        pt_remedy(findings, "Python 3.%u to 3.%u can be profiled", pp_python_first_minor(), pp_python_last_minor());
+    } else if (age_of(&python) == PP_PYTHON_TOO_NEW) {
         pt_find(findings, PT_LEVEL_WARN, "python", "%s: Python %u.%u is not known to this pyprof: native frames only",
                 python.path, python.major, python.minor);
-        pt_remedy(findings, "3.%u to 3.%u are read", FIRST_MINOR, LAST_MINOR);
+        pt_remedy(findings, "3.%u to 3.%u are read", pp_python_first_minor(), pp_python_last_minor());
     } else {
         pt_find(findings, PT_LEVEL_OK, "python", "Python %u.%u in %s", python.major, python.minor, python.path);
     }

@@ -61,7 +61,8 @@
     TUPLE_LIST(X) SET(X) DICT_NUMBER(X) TEXT(X) X(text_compact_data) \
     GC(X) X(gc_frame) X(gc_statistics_size) X(gc_statistics) GENERATOR(X) DEBUGGER(X)
 
-/* A new minor version needs its list of fields above, and here a struct, a macro and a row of `versions`. */
+/* What publishes other fields needs their list above, and here a struct, a macro, a row of `versions` and a constant of
+ * enum pp_published. */
 struct offsets_13 { FIELDS_13(WORD) };
 struct offsets_14 { FIELDS_14(WORD) };
 struct offsets_15 { FIELDS_15(WORD) };
@@ -75,16 +76,14 @@ static const struct version {
     size_t size;
     uint16_t at[FIELD_COUNT]; /* index of each field's word; 0, the cookie: not published */
 } versions[] = {
-    {sizeof(struct offsets_13), {FIELDS_13(IN_13)}},
-    {sizeof(struct offsets_14), {FIELDS_14(IN_14)}},
-    {sizeof(struct offsets_15), {FIELDS_15(IN_15)}},
+    [PP_PUBLISHED_3_13] = {sizeof(struct offsets_13), {FIELDS_13(IN_13)}},
+    [PP_PUBLISHED_3_14] = {sizeof(struct offsets_14), {FIELDS_14(IN_14)}},
+    [PP_PUBLISHED_3_15] = {sizeof(struct offsets_15), {FIELDS_15(IN_15)}},
 };
 /* clang-format on */
 /* As compiled from the headers of each version. */
 _Static_assert(sizeof(struct offsets_13) == 584 && sizeof(struct offsets_14) == 760 && sizeof(struct offsets_15) == 888,
                "a field too many or too few");
-
-#define MINORS (sizeof versions / sizeof *versions)
 
 /* A field of the row; `wrong`: the message if it differs from the published one, NULL if it may differ. */
 struct field {
@@ -136,20 +135,16 @@ static const struct field fields[] = {
     {FIELD_generator_frame, ROW(generator.frame), false, OBJECTS},
 };
 
-#define PUBLISHED(field)  words[versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[FIELD_##field]]
-#define FIRST(field)      versions[0].at[FIELD_##field] /* at the same index in all versions */
+#define HAS(field)        versions[layout->published].at[FIELD_##field]
+#define PUBLISHED(field)  words[HAS(field)]
+#define FIRST(field)      versions[PP_PUBLISHED_3_13].at[FIELD_##field] /* at the same index in all versions */
 #define MINOR_OF(version) ((version) >> 16 & 0xff)
 
 #define STATE_MAX (PP_THREAD_STATE_MAX - sizeof(uint64_t)) /* largest offset of a field that we read */
 
-static bool is_known(unsigned minor)
+size_t pp_python_offsets_size(const struct pp_python_layout *layout)
 {
-    return minor >= PP_FIRST_MINOR_WITH_OFFSETS && minor < PP_FIRST_MINOR_WITH_OFFSETS + MINORS;
-}
-
-size_t pp_python_offsets_size(unsigned minor)
-{
-    return is_known(minor) ? versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].size : 0;
+    return versions[layout->published].size;
 }
 
 bool pp_python_offsets_free_threaded(const void *published, uint32_t version)
@@ -162,14 +157,13 @@ bool pp_python_offsets_free_threaded(const void *published, uint32_t version)
 /* Sets how much of a thread state is copied: up to the last field that we read. */
 static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *words)
 {
-    unsigned minor = layout->minor;
     uint64_t chunk = PUBLISHED(thread_chunk), last = 0;
     if (chunk > STATE_MAX)
         return false;
     /* datastack_top follows (struct _ts, "datastack_chunk; datastack_top; datastack_limit") */
     layout->thread_state.datastack_top = (uint16_t)(chunk + sizeof(uint64_t));
     layout->thread_state.datastack_chunk = (uint16_t)chunk;
-    if (minor == 13 && PUBLISHED(thread_size) <= UINT16_MAX)
+    if (layout->published == PP_PUBLISHED_3_13 && PUBLISHED(thread_size) <= UINT16_MAX)
         layout->thread_state.running_loop = (uint16_t)PUBLISHED(thread_size); /* asyncio_running_loop follows */
     const uint16_t used[] = {
         layout->thread_state.next,      layout->thread_state.interp,          layout->thread_state.top,
@@ -187,7 +181,6 @@ static bool fit_thread_state(struct pp_python_layout *layout, const uint64_t *wo
 /* Sets where an interpreter's collector says that it runs. */
 static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words)
 {
-    unsigned minor = layout->minor;
     uint64_t gc = PUBLISHED(interpreter_gc), size = PUBLISHED(gc_size);
     uint64_t collecting = PUBLISHED(gc_collecting), frame = PUBLISHED(gc_frame);
     if (gc > UINT16_MAX || size > UINT16_MAX || gc + size > UINT16_MAX || gc + size > PUBLISHED(interpreter_size) ||
@@ -195,7 +188,7 @@ static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words
         return false;
     if (layout->interpreter.collecting)
         layout->interpreter.collecting = (uint16_t)(gc + collecting);
-    if (minor < 15)
+    if (!HAS(gc_frame))
         return true;
     layout->interpreter.collecting_frame = (uint16_t)(gc + frame);
     return frame <= size - sizeof(uint64_t);
@@ -204,12 +197,11 @@ static bool fit_collector(struct pp_python_layout *layout, const uint64_t *words
 const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void *published, uint32_t version)
 {
     const uint64_t *words = published;
-    unsigned minor = layout->minor;
-    if (!is_known(minor) || MINOR_OF(version) != minor || memcmp(words, COOKIE, sizeof *words) != 0 ||
+    if (!layout->published || MINOR_OF(version) != layout->minor || memcmp(words, COOKIE, sizeof *words) != 0 ||
         words[FIRST(version)] != version || words[FIRST(free_threaded)] != layout->free_threaded)
         return "what it says about its own layout is not for its version";
     for (const struct field *field = fields; field < fields + sizeof fields / sizeof *fields; field++) {
-        uint16_t at = versions[minor - PP_FIRST_MINOR_WITH_OFFSETS].at[field->name];
+        uint16_t at = versions[layout->published].at[field->name];
         if (!at || (field->free_threaded_only && !layout->free_threaded))
             continue;
         uint16_t *ours = (uint16_t *)((char *)layout + field->member);
@@ -219,7 +211,7 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
     }
     if (PUBLISHED(object_type) != layout->object_type)
         return OBJECTS;
-    if (minor >= 14 && PUBLISHED(generator_state) + PP_GENERATOR_STATE != layout->generator.frame)
+    if (HAS(generator_state) && PUBLISHED(generator_state) != layout->generator.gi_frame_state)
         return OBJECTS;
     if (PUBLISHED(frame_size) < layout->frame.copy_size)
         return FRAMES;
@@ -228,12 +220,12 @@ const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void 
     if (!fit_thread_state(layout, words) || !fit_collector(layout, words) ||
         layout->runtime.finalizing % sizeof(uint64_t) != 0 ||
         PUBLISHED(runtime_size) < layout->runtime.finalizing + sizeof(uint64_t) ||
-        layout->runtime.finalizing < pp_python_offsets_size(minor))
+        layout->runtime.finalizing < pp_python_offsets_size(layout))
         return STATES;
     return NULL;
 }
 
-bool pp_python_offsets_fit_3_12(const struct pp_python_layout *layout, const void *runtime, size_t size)
+bool pp_python_offsets_fit_collector(const struct pp_python_layout *layout, const void *runtime, size_t size)
 {
     /* struct _gc_runtime_state has three generations {head: 2 words, threshold, count}, a pointer, a fourth generation
      * and three times 3 words of statistics, then `collecting`; thresholds are initially 700, 10, 10. The third word of
