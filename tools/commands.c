@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
-#include <string.h>
-
 #include "export/export.h"
 #include "profile/group.h"
 
@@ -93,7 +91,7 @@ static const struct pt_option
 
 #define COMMAND(command) .name = #command, .main = pt_cmd_##command
 
-const struct pt_command pt_commands[] = {
+static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
      OPTIONS(&directory, &hz),
      "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
@@ -255,12 +253,4 @@ const struct pt_command pt_commands[] = {
     {COMMAND(manpage), "[COMMAND]", "Prints the manual page of a command, or of pyprof, in roff", NO_OPTIONS, NULL,
      NULL, .hidden = true},
 };
-const unsigned pt_command_count = sizeof pt_commands / sizeof pt_commands[0];
-
-const struct pt_command *pt_command_named(const char *name)
-{
-    for (unsigned i = 0; i < pt_command_count; i++)
-        if (strcmp(name, pt_commands[i].name) == 0)
-            return &pt_commands[i];
-    return NULL;
-}
+const struct pt_command_table pt_commands = {commands, sizeof commands / sizeof commands[0]};

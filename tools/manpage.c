@@ -137,17 +137,17 @@ static void put_frames(void)
          ".B pyprof top\ncounts inlined functions towards their callers.");
 }
 
-static void put_main(void)
+static void put_main(const struct pt_command_table *commands)
 {
     put_title("", "", "Shows where the CPU time of a Python program goes");
     puts(".SH SYNOPSIS\n.B pyprof\nCOMMAND [OPTIONS] [ARGUMENTS]\n.SH DESCRIPTION\n"
          "Records, with the library libpyprof.so, and shows how the CPU time of Python programs is spent: Python and\n"
          "native code, every thread, every process. The library is described in\n.BR libpyprof (7).\n.SH COMMANDS");
-    for (unsigned i = 0; i < pt_command_count; i++) {
-        if (pt_commands[i].hidden)
+    for (unsigned i = 0; i < commands->count; i++) {
+        if (commands->items[i].hidden)
             continue;
-        printf(".TP\n.BR pyprof\\-%s (1)\n", pt_commands[i].name);
-        put_string(pt_commands[i].summary);
+        printf(".TP\n.BR pyprof\\-%s (1)\n", commands->items[i].name);
+        put_string(commands->items[i].summary);
         putchar('\n');
     }
     put_frames();
@@ -163,15 +163,16 @@ static void put_main(void)
 int pt_cmd_manpage(const struct pt_cli *cli)
 {
     const char *name = cli->argument_count ? cli->arguments[0] : NULL;
-    const struct pt_command *command = name ? pt_command_named(name) : NULL;
+    const struct pt_command_table *commands = cli->commands;
+    const struct pt_command *command = name ? pt_command_named(commands, name) : NULL;
     if (command) {
         put_command(command);
     } else if (!name) {
-        put_main();
+        put_main(commands);
     } else if (strcmp(name, "list") == 0) { /* for the script that makes all pages */
-        for (unsigned i = 0; i < pt_command_count; i++)
-            if (!pt_commands[i].hidden)
-                puts(pt_commands[i].name);
+        for (unsigned i = 0; i < commands->count; i++)
+            if (!commands->items[i].hidden)
+                puts(commands->items[i].name);
     } else {
         pt_error("no such command '%s'", name);
         return PT_EXIT_USAGE;

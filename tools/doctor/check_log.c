@@ -11,6 +11,7 @@
 #include "../base/numbers.h"
 #include "../base/print.h"
 #include "../load/files.h"
+#include "../load/read_file.h"
 #include "../profile/model.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"

@@ -7,6 +7,7 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../load/source_text.h"
+#include "../profile/application.h"
 #include "../profile/self.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"

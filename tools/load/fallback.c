@@ -13,6 +13,7 @@
 #include "../base/memory.h"
 #include "../base/numbers.h"
 #include "../profile/frame_text.h"
+#include "read_file.h"
 
 #define NAME           "pyprof-"
 #define COMMAND_LENGTH 100 /* bytes shown of a command line */

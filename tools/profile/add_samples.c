@@ -3,7 +3,7 @@
 
 #include "adder.h"
 #include "gil_gc.h"
-#include "select.h"
+#include "taken.h"
 #include "time_bins.h"
 
 /* Returns whether threads have sums of their own. */

@@ -5,8 +5,8 @@
 
 #include "adder.h"
 #include "requests.h"
-#include "select.h"
 #include "sums.h"
+#include "taken.h"
 #include "time_bins.h"
 #include "traces.h"
 

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
+#include "application.h"
 #include "group.h"
 #include "requests.h"
-#include "self.h"
 
 #define COMMON 0.25 /* of the CPU time of several endpoints: a function that has as much is middleware */
 

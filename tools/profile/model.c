@@ -7,7 +7,7 @@
 #include "../base/numbers.h"
 #include "../base/terminal_text.h"
 #include "gil_gc.h"
-#include "select.h"
+#include "selection.h"
 
 static void add_root(struct pt_profile *profile)
 {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "select.h"
+#include "selection.h"
 #include "time_bins.h"
 
 PT_DEFINE_ADD(static uint32_t add, struct pt_profile, requests, struct pt_requests, item->process, item->endpoint,

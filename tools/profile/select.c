@@ -10,6 +10,7 @@
 #include "group.h"
 #include "middleware.h"
 #include "nothing_left.h"
+#include "selection.h"
 #include "task_stacks.h"
 #include "time_bins.h"
 #include "traces.h"
@@ -17,112 +18,12 @@
 /* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
 #define CUT_PART 10
 
-/* Returns whether --thread is an id and not a pattern for names. */
-static bool names_ids(const char *thread)
-{
-    return thread && *thread && !thread[strspn(thread, "0123456789")];
-}
-
-/* Returns whether --thread or --not-thread is a pattern for names, which are known only after everything is read. */
-static bool selects_names(const struct pt_selection *select)
-{
-    return (select->thread && !names_ids(select->thread)) || (select->not_thread && !names_ids(select->not_thread));
-}
-
-static bool selects_stacks(const struct pt_selection *select)
-{
-    return select->focus || select->ignore;
-}
-
-/* Returns whether samples are left out while the logs are read. */
-static bool selects_early(const struct pt_selection *select)
-{
-    return pt_selects_time(select) || select->pid || names_ids(select->thread) || names_ids(select->not_thread);
-}
-
-static bool leaves_samples_out(const struct pt_selection *select)
-{
-    return selects_early(select) || selects_names(select) || selects_stacks(select);
-}
-
-bool pt_selects_time(const struct pt_selection *select)
-{
-    return select->from_ns || select->to_ns;
-}
-
-bool pt_selects_stacks(const struct pt_selection *select)
-{
-    return select->thread || select->not_thread || selects_stacks(select);
-}
-
-enum pt_keep pt_keep_for(const struct pt_load_request *request)
-{
-    /* Sums of threads are of all their stacks, and traces know what thread they ran in. */
-    bool by_thread = request->by && strcmp(request->by, "thread") == 0;
-    bool needs_samples = by_thread || request->traces || selects_names(&request->select) ||
-                         (!request->timed && selects_stacks(&request->select));
-    return request->keep == PT_KEEP_STACKS && needs_samples ? PT_KEEP_SAMPLES : request->keep;
-}
-
-bool pt_pid_is_listed(const char *list, uint64_t number)
-{
-    while (*list) {
-        char *end;
-        if (strtoull(list, &end, 10) == number && end != list)
-            return true;
-        list = end + strspn(end, ",");
-    }
-    return false;
-}
-
-static uint64_t time_since(uint64_t start, uint64_t since)
-{
-    return since < UINT64_MAX - start ? start + since : UINT64_MAX;
-}
-
-bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval)
-{
-    const struct pt_selection *select = &profile->request->select;
-    uint64_t run_start = profile->run_start_unix_ns, start = interval->start_unix_ns;
-    uint64_t from = select->from_ns ? time_since(run_start, select->from_ns) : 0;
-    uint64_t to = select->to_ns ? time_since(run_start, select->to_ns) : UINT64_MAX;
-    if (!pt_interval_has_time(interval))
-        return start >= from && (!select->to_ns || start < to);
-    uint64_t end = start + interval->wall_ns;
-    from = from > start ? from : start;
-    to = to < end ? to : end;
-    if (from >= to)
-        return false;
-    *interval = (struct pt_interval){from, to - from};
-    return true;
-}
-
-bool pt_takes_process(const struct pt_profile *profile, uint32_t process)
-{
-    const char *pids = profile->request->select.pid;
-    return !pids || pt_pid_is_listed(pids, profile->processes.items[process].pid);
-}
-
-bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
-{
-    const struct pt_selection *select = &profile->request->select;
-    const struct pt_thread *thread = &profile->threads.items[number];
-    return pt_takes_process(profile, thread->process) &&
-           (!names_ids(select->thread) || pt_pid_is_listed(select->thread, thread->tid)) &&
-           (!names_ids(select->not_thread) || !pt_pid_is_listed(select->not_thread, thread->tid));
-}
-
-bool pt_takes_all(const struct pt_profile *profile)
-{
-    return !selects_early(&profile->request->select);
-}
-
 /* Returns, by thread, whether its name matches; NULL without a pattern. The last name of a thread counts, which is not
  * known while the log is read. */
 static bool *threads_with(const struct pt_profile *profile, const char *pattern)
 {
     regex_t names;
-    if (!pattern || names_ids(pattern) || regcomp(&names, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+    if (!pattern || pt_names_ids(pattern) || regcomp(&names, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return NULL;
     bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
     for (uint32_t i = 0; i < profile->threads.count; i++)
@@ -242,7 +143,7 @@ static void leave_out(struct pt_profile *profile, const struct pt_selection *sel
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         struct pt_sample sample = samples[i];
-        if (selects_stacks(select) && !sample.node)
+        if (pt_selects_contents(select) && !sample.node)
             continue;
         if ((threads && !threads[sample.thread]) || (others && others[sample.thread]) ||
             !is_match(&focus, &sample, true) || is_match(&ignore, &sample, false))
@@ -325,14 +226,14 @@ bool pt_select(struct pt_profile *profile)
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
-    profile->selected = traces_only || leaves_samples_out(select);
+    profile->selected = traces_only || pt_leaves_samples_out(select);
     if (profile->label_sets.count > 1)
         add_tasks(profile);
     if (profile->request->middleware)
         profile->middleware = pt_find_middleware(profile);
     const char *by = profile->request->by;
     bool has_group = !by || pt_has_group(profile, by); /* what is selected may all be (none) */
-    if (selects_names(select) || selects_stacks(select))
+    if (pt_selects_names(select) || pt_selects_contents(select))
         leave_out(profile, select);
     sum_kinds(profile);
     profile->spinning = pt_spinning_of(profile);

@@ -14,15 +14,6 @@ uint32_t pt_self_frame(const struct pt_profile *profile, uint32_t frame, uint32_
 /* Returns that frame for each node. The caller frees. */
 uint32_t *pt_self_frames(const struct pt_profile *profile);
 
-/* Returns, for each node, the innermost frame at or above it of the application's own Python code; PT_NONE if there is
- * none. The caller frees. */
-uint32_t *pt_application_frames(const struct pt_profile *profile);
-
-/* Returns pt_is_application of each frame: for more nodes than there are frames. The caller frees. */
-bool *pt_applications(const struct pt_profile *profile);
-
-bool pt_is_application(const struct pt_profile *profile, uint32_t frame);
-
 /* Returns the line that a Python frame runs; that of its function's beginning for instructions without a line. */
 uint32_t pt_frame_line(const struct pt_profile *profile, const struct pt_frame *frame);
 

@@ -6,35 +6,13 @@
 
 #include "../base/numbers.h"
 #include "gil_gc.h"
-#include "select.h"
+#include "parts.h"
+#include "taken.h"
 #include "traces.h"
-
-static bool has_number(const void *parts, uint32_t item, const void *number)
-{
-    return ((const struct pt_part *)parts)[item].number == *(const uint64_t *)number;
-}
-
-static struct pt_part *part_of(const struct pt_process *process, uint64_t number)
-{
-    uint32_t item =
-        pt_index_find(&process->parts.index, pt_hash_words(&number, 1), has_number, process->parts.items, &number);
-    return item == PT_NONE ? NULL : &process->parts.items[item];
-}
-
-bool pt_sums_note_part(struct pt_process *process, uint64_t number)
-{
-    if (part_of(process, number))
-        return false;
-    *PT_APPEND(&process->parts) = (struct pt_part){.number = number};
-    pt_index_add(&process->parts.index, pt_hash_words(&number, 1), process->parts.count - 1);
-    if (number > process->latest_part)
-        process->latest_part = number;
-    return true;
-}
 
 void pt_sums_take(struct pt_process *process, const struct pt_segment *segment)
 {
-    struct pt_part *part = part_of(process, segment->process.segment);
+    struct pt_part *part = pt_part_of(process, segment->process.segment);
     if (part) {
         part->earlier = segment->earlier;
         part->last = segment->accounting;

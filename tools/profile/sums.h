@@ -5,9 +5,6 @@
 
 #include "model.h"
 
-/* Notes that this part was read; returns false if it was noted before. */
-bool pt_sums_note_part(struct pt_process *process, uint64_t number);
-
 /* Stores the segment's present sums as those of its part. pt_profile_close_sums then updates the process. */
 void pt_sums_take(struct pt_process *process, const struct pt_segment *segment);
 

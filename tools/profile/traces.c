@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "../base/numbers.h"
-#include "select.h"
+#include "taken.h"
 #include "time_bins.h"
 
 #define MOST_LISTED 8u

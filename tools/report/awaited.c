@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../load/source_text.h"
+#include "../profile/application.h"
 #include "../profile/group.h"
 #include "../profile/middleware.h"
 #include "../profile/requests.h"

@@ -108,14 +108,6 @@ static void print_next(const struct pt_report *report)
     print_command(report->cli, before, by ? command : "pyprof flame", by, "a flame graph for the browser");
 }
 
-void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)
-{
-    if (report->cli->request.by)
-        pt_report_values(report, process, thread);
-    else
-        pt_report_functions(report, process, thread);
-}
-
 static void print_tables(const struct pt_report *report)
 {
     if (!report->cli->request.by)

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/application.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
 #include "report.h"

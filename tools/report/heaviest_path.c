@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/application.h"
 #include "../profile/self.h"
 
 #define OWN      0.25 /* of the samples, that the application's function must have */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/numbers.h"
+#include "../profile/application.h"
 #include "../profile/self.h"
 #include "report.h"
 #include "source_files.h"

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../profile/application.h"
 #include "../profile/frame_text.h"
 #include "../profile/middleware.h"
 #include "../profile/package.h"

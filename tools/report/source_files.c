@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
+#include "../profile/application.h"
 #include "../profile/self.h"
 #include "../view/summary.h"
 

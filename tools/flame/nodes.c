@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One tree of one or two profiles: pt_flame_new. */
+#include "nodes.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../profile/frame_text.h"
-#include "../profile/group.h"
-#include "../view/uncertainty.h"
-#include "buckets.h"
-#include "sources.h"
 
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)
@@ -114,42 +111,4 @@ uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *fr
     }
     free(frames);
     return nodes;
-}
-
-struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_count, bool lines)
-{
-    struct pt_flame *flame = pt_alloc(1, sizeof *flame);
-    flame->sides = sides;
-    flame->side_count = side_count;
-    flame->lines = lines;
-    flame->merged = pt_profile_new(NULL);
-    flame->merged->request = sides[0]->request; /* what labels mean */
-    for (unsigned i = 0; i < side_count; i++)
-        flame->spread[i] = pt_draws_of(sides[i]).spread;
-    flame->source = pt_flame_sources(sides[side_count - 1]); /* before it may lose its samples */
-    pt_flame_add_cells(flame);
-    return flame;
-}
-
-uint32_t pt_flame_threads(const struct pt_flame *flame)
-{
-    uint32_t count = 0;
-    for (unsigned i = 0; i < flame->side_count; i++)
-        count += flame->sides[i]->threads.count;
-    return count;
-}
-
-bool pt_flame_has_group(const struct pt_flame *flame, const char *by)
-{
-    return pt_has_group(flame->merged, by) && !(flame->apart && strcmp(by, "thread") == 0);
-}
-
-void pt_flame_free(struct pt_flame *flame)
-{
-    if (!flame)
-        return;
-    pt_profile_free(flame->merged);
-    PT_FREE_TABLE(&flame->frames);
-    free(flame->source);
-    free(flame);
 }
