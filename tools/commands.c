@@ -2,7 +2,7 @@
 #include "cli/commands.h"
 
 #include "export/export.h"
-#include "profile/group.h"
+#include "query/group.h"
 
 #define OPTION(letter, name, argument, value, field, choices, help)                                                    \
     {                                                                                                                  \
@@ -79,7 +79,7 @@ static const struct pt_option
 
 #define OPTIONS(...) ((const struct pt_option *const[]){__VA_ARGS__, NULL})
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
-/* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
+/* Which files are read, and which of their samples (query/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
 #define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters, &join_pools
 

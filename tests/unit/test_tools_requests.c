@@ -1,7 +1,7 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
 #include "log_fixture.h"
 #include "random.h"
-#include "tools/profile/requests.h"
+#include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
 #include "tools/report/request_clock.h"
 #include <math.h>

@@ -9,7 +9,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/print.h"
-#include "../profile/request.h"
+#include "../model/request.h"
 
 enum pt_exit {
     PT_EXIT_OK = 0,

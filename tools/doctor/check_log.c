@@ -12,7 +12,7 @@
 #include "../base/print.h"
 #include "../load/files.h"
 #include "../load/read_file.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
 #include "checks.h"

@@ -10,8 +10,8 @@
 
 #include "../base/json.h"
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
-#include "../profile/time_bins.h"
+#include "../model/frame_text.h"
+#include "../model/time_bins.h"
 #include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../profile/time_bins.h"
+#include "../model/time_bins.h"
 
 #define MOST_BUCKETS 400
 /* No narrower: a log has an interval for a second mostly, and a sample may weigh CPU of some 50 ms before it. */

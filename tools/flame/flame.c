@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/group.h"
+#include "../model/frame_text.h"
+#include "../query/group.h"
 #include "../view/uncertainty.h"
 #include "cells.h"
 #include "sources.h"

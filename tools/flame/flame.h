@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Frames that read the same are one. */
 struct pt_flame_frame {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)

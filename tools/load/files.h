@@ -4,9 +4,9 @@
 #define PT_LOAD_FILES_H
 
 #include "../log/reader.h"
-#include "../profile/model.h"
-#include "../profile/request.h"
-#include "../profile/run_joins.h"
+#include "../model/model.h"
+#include "../model/request.h"
+#include "../model/run_joins.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PT_PROCESS_BYTES (256u << 10)

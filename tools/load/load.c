@@ -9,10 +9,10 @@
 #include <sys/stat.h>
 
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
-#include "../profile/gil_gc.h"
-#include "../profile/select.h"
-#include "../profile/selection.h"
+#include "../model/frame_text.h"
+#include "../model/gil_gc.h"
+#include "../model/selection.h"
+#include "../query/select.h"
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "alive.h"

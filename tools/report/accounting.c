@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "../base/print.h"
-#include "../profile/requests.h"
-#include "../profile/traces.h"
+#include "../model/http_requests.h"
+#include "../model/traces.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "../load/source_text.h"
-#include "../profile/application.h"
-#include "../profile/group.h"
-#include "../profile/middleware.h"
-#include "../profile/requests.h"
-#include "../profile/self.h"
-#include "../profile/task_stacks.h"
+#include "../model/http_requests.h"
+#include "../model/task_stacks.h"
+#include "../query/application.h"
+#include "../query/group.h"
+#include "../query/middleware.h"
+#include "../query/self.h"
 #include "numbered.h"
 
 #define NAMED   "[task "

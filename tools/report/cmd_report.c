@@ -9,8 +9,8 @@
 #include "../cli/commands.h"
 #include "../load/files.h"
 #include "../load/load.h"
-#include "../profile/selection_words.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
+#include "../query/selection_words.h"
 #include "../view/summary.h"
 #include "report.h"
 

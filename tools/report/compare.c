@@ -7,9 +7,9 @@
 
 #include "../export/export.h"
 #include "../load/runs.h"
-#include "../profile/frame_text.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/frame_text.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "request_clock.h"

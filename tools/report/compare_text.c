@@ -6,8 +6,8 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/summary.h"
 #include "compare.h"
 

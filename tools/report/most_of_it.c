@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/application.h"
-#include "../profile/frame_text.h"
-#include "../profile/middleware.h"
-#include "../profile/package.h"
-#include "../profile/requests.h"
-#include "../profile/self.h"
+#include "../model/frame_text.h"
+#include "../model/http_requests.h"
+#include "../query/application.h"
+#include "../query/middleware.h"
+#include "../query/package.h"
+#include "../query/self.h"
 #include "report.h"
 
 /* CPU time of a function or package, in samples of a value. */

@@ -7,8 +7,8 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/group.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
+#include "../query/group.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "sums_json.h"
