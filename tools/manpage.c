@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../preload/common/pseudo_frames.h"
 #include "cli/commands.h"
 
 /* Text for roff: nothing in it is a request or an escape. */
@@ -115,20 +116,22 @@ static void put_frames(void)
          "starts, native functions as\n.IR \"symbol (library.so)\" .\nAn address replaces a name that was stripped;\n"
          ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
          "Names in brackets are not functions:\n"
-         ".TP\n.B [unsampled]\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
+         ".TP\n.B " PP_PSEUDO_UNSAMPLED
+         "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
          "ticks\n"
-         ".TP\n.B [gc]\ngarbage collection, a callee of the Python function that triggered it\n"
-         ".TP\n.B [interpreter]\na stack with frames of the interpreter only\n"
-         ".TP\n.B [lost]\nsamples that were dropped because a buffer was full\n"
-         ".TP\n.B [not selected]\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that "
+         ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
+         ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
+         ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
+         ".TP\n.B " PP_PSEUDO_NOT_SELECTED
+         "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that "
          "it "
          "selects\n"
-         ".TP\n.B [thread exit]\nCPU time that the kernel bills for ending threads\n"
-         ".TP\n.BR \"[native stack truncated: \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
+         ".TP\n.B " PP_PSEUDO_THREAD_EXIT "\nCPU time that the kernel bills for ending threads\n"
+         ".TP\n.BR \"" PP_PSEUDO_NATIVE_TRUNCATED ": \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
          "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "
          "on a\n"
          "stack too deep to be copied\n"
-         ".TP\n.B [stack lost in a damaged block]\na part of the file cannot be read; the CPU time is known\n"
+         ".TP\n.B " PP_PSEUDO_STACK_LOST "\na part of the file cannot be read; the CPU time is known\n"
          ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
          "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
          ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define GC_FRAME "[gc]"
+#include "../../preload/common/pseudo_frames.h"
 
 const char *pt_gil_text(uint32_t state, const char *unknown)
 {
@@ -122,7 +122,7 @@ void pt_states_add_gc_frames(struct pt_profile *profile)
         if (!pt_in_gc(sample->state))
             continue;
         if (gc == PT_NONE)
-            gc = pt_add_pseudo(profile, GC_FRAME);
+            gc = pt_add_pseudo(profile, PP_PSEUDO_GC);
         if (!moved[sample->node])
             moved[sample->node] = with_frame(profile, sample->node, gc, &path, &capacity);
         sample->node = moved[sample->node];

@@ -63,7 +63,7 @@ bool pt_is_one_endpoint(const struct pt_profile *profile, uint32_t endpoint)
     /* Of many endpoints, other ones may be "(other)" among the samples than among the requests. Samples have no route
      * before it is found, too, whichever the request then has. */
     const char *name = pt_string(profile, endpoint);
-    return endpoint && strcmp(name, "(other)") != 0 && strcmp(name, PT_UNKNOWN_ROUTE) != 0;
+    return endpoint && strcmp(name, PP_VALUE_OTHER) != 0 && strcmp(name, PP_UNKNOWN_ROUTE) != 0;
 }
 
 double pt_cpu_per_request(const struct pt_profile *profile, uint32_t endpoint, uint64_t cpu_ns, uint64_t requests)

@@ -3,10 +3,10 @@
 #ifndef PT_MODEL_HTTP_REQUESTS_H
 #define PT_MODEL_HTTP_REQUESTS_H
 
+#include "../../preload/common/label_kinds.h"
 #include "model.h"
 
-#define PT_COUNTED_BY    "endpoint"        /* the word of --by whose values have requests */
-#define PT_UNKNOWN_ROUTE "(unknown route)" /* of requests that have none, or none yet, as the library calls it */
+#define PT_COUNTED_BY PP_KEY_ENDPOINT /* the word of --by whose values have requests */
 
 /* Adds requests to those of their process and endpoint; to others if they are of another interval. */
 void pt_add_requests(struct pt_profile *profile, const struct pt_requests *requests);

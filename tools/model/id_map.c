@@ -4,14 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "frame_text.h"
 #include "process_parts.h"
 
 /* Replaces a definition that was in a damaged block: the CPU time is known, the stack is not. */
-#define LOST_STACK "[stack lost in a damaged block]"
-#define LOST_FRAME "[frame lost in a damaged block]"
 /* The stack of a sample whose node is the root. */
-#define NO_STACK "[no stack]"
 
 static uint32_t known(const struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id)
 {
@@ -163,9 +161,8 @@ static uint32_t frame_number(struct pt_id_map *ids, const struct pt_segment *seg
     bool whole = frame.kind == PP_FRAME_NATIVE || (frame.kind == PP_FRAME_PYTHON && frame.subject != PT_NONE) ||
                  (frame.kind == PP_FRAME_PSEUDO && frame.subject);
     number = whole ? pt_add_frame(ids->profile, &frame)
-                   : pt_add_pseudo(ids->profile, from && frame.kind > PP_FRAME_PSEUDO
-                                                     ? "[frame of a kind unknown to this pyprof]"
-                                                     : LOST_FRAME);
+                   : pt_add_pseudo(ids->profile, from && frame.kind > PP_FRAME_PSEUDO ? PP_PSEUDO_FRAME_OF_UNKNOWN
+                                                                                      : PP_PSEUDO_FRAME_LOST);
     return from ? remember(ids, PT_TABLE_FRAMES, id, number) : number;
 }
 
@@ -177,7 +174,7 @@ uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment,
     while (id && (number = known(ids, PT_TABLE_NODES, id)) == PT_NONE) {
         const struct pt_log_node *node = pt_segment_find(segment, PT_TABLE_NODES, id);
         if (!node) {
-            number = pt_add_node(ids->profile, 0, pt_add_pseudo(ids->profile, LOST_STACK));
+            number = pt_add_node(ids->profile, 0, pt_add_pseudo(ids->profile, PP_PSEUDO_STACK_LOST));
             break;
         }
         ids->path = pt_grow(ids->path, &ids->path_capacity, (uint64_t)depth + 1, sizeof *ids->path);
@@ -185,7 +182,7 @@ uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment,
         id = node->parent;
     }
     if (!id)
-        number = depth ? 0 : pt_add_node(ids->profile, 0, pt_add_pseudo(ids->profile, NO_STACK));
+        number = depth ? 0 : pt_add_node(ids->profile, 0, pt_add_pseudo(ids->profile, PP_PSEUDO_NO_STACK));
     while (depth--) {
         const struct pt_log_node *node = pt_segment_find(segment, PT_TABLE_NODES, ids->path[depth]);
         number = pt_add_node(ids->profile, number, frame_number(ids, segment, node->frame));

@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "time_bins.h"
-
-#define MEANWHILE "[native threads meanwhile]"
 
 enum { IS_NATIVE = 1, IS_OTHER };
 
@@ -76,7 +75,8 @@ uint32_t pt_pools_node(struct pt_pools *pools, struct pt_id_map *ids, const stru
     uint32_t waiting = pools->waits[i].node, native = pt_id_map_node(ids, segment, node);
     if (!waiting)
         return native;
-    uint32_t above = pt_add_node(profile, pt_id_map_node(ids, segment, waiting), pt_add_pseudo(profile, MEANWHILE));
+    uint32_t above =
+        pt_add_node(profile, pt_id_map_node(ids, segment, waiting), pt_add_pseudo(profile, PP_PSEUDO_MEANWHILE));
     return pt_stack_below(&pools->stacks, profile, native, above);
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../base/numbers.h"
 #include "gil_gc.h"
 #include "process_parts.h"
@@ -88,7 +89,7 @@ void pt_profile_finish(struct pt_profile *profile)
         struct pt_thread thread = {.process = i, .name = pt_intern_text(profile, "(process)")};
         struct pt_sample sample = {
             .thread = pt_add_thread(profile, &thread),
-            .node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[unsampled]")),
+            .node = pt_add_node(profile, 0, pt_add_pseudo(profile, PP_PSEUDO_UNSAMPLED)),
             .cpu_ns = process->accounting.pending_ns,
         };
         if (profile->request->traces == PT_TRACES_ONLY ||

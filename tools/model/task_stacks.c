@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BOUNDARY "[task]"
-#define NAMED    "[task "
-#define AWAITER  "[awaiter]"
+#include "../../preload/common/label_kinds.h"
+#include "../../preload/common/pseudo_frames.h"
 
 #define MOST_AWAITERS 16 /* the nearest; a log is not trusted */
 
 bool pt_is_task(const char *text)
 {
-    return strcmp(text, BOUNDARY) == 0 || strncmp(text, NAMED, sizeof NAMED - 1) == 0;
+    return strcmp(text, PP_PSEUDO_TASK) == 0 ||
+           strncmp(text, PP_PSEUDO_TASK_NAMED, sizeof PP_PSEUDO_TASK_NAMED - 1) == 0;
 }
 
 PT_DEFINE_IDENTITY(stacks, struct pt_task_stack, item->node, item->chain)
@@ -21,7 +21,7 @@ PT_DEFINE_IDENTITY(stacks, struct pt_task_stack, item->node, item->chain)
 static uint32_t with_task(struct pt_profile *profile, uint32_t node, uint32_t name)
 {
     struct pt_buffer text = {0};
-    pt_buffer_format(&text, NAMED "%s]", pt_string(profile, name));
+    pt_buffer_format(&text, PP_PSEUDO_TASK_NAMED "%s]", pt_string(profile, name));
     node = pt_add_node(profile, node, pt_add_pseudo(profile, text.data));
     pt_buffer_free(&text);
     return node;
@@ -39,9 +39,9 @@ static struct pt_task_chain chain_of(struct pt_task_stacks *stacks, struct pt_pr
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
         const struct pt_label label = profile->labels.items[i];
         const char *key = pt_string(profile, label.key);
-        if (strcmp(key, "task") == 0)
+        if (strcmp(key, PP_KEY_TASK) == 0)
             task = label.value;
-        else if (!stacks->no_awaiters && count < MOST_AWAITERS && strcmp(key, "awaiter") == 0)
+        else if (!stacks->no_awaiters && count < MOST_AWAITERS && strcmp(key, PP_KEY_AWAITER) == 0)
             awaiters[count++] = label.value;
     }
     while (count--)
@@ -55,10 +55,10 @@ static struct pt_task_marks marks_after(const struct pt_profile *profile, uint32
 {
     const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[number].frame];
     const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
-    marks.mark = strcmp(text, AWAITER) == 0      ? PT_MARK_AWAITER
-                 : strcmp(text, PT_AWAITED) == 0 ? PT_MARK_AWAITED
-                 : strcmp(text, BOUNDARY) == 0   ? PT_MARK_TASK
-                                                 : PT_MARK_NONE;
+    marks.mark = strcmp(text, PP_PSEUDO_AWAITER) == 0   ? PT_MARK_AWAITER
+                 : strcmp(text, PP_PSEUDO_AWAITED) == 0 ? PT_MARK_AWAITED
+                 : strcmp(text, PP_PSEUDO_TASK) == 0    ? PT_MARK_TASK
+                                                        : PT_MARK_NONE;
     if (marks.mark == PT_MARK_AWAITER && !marks.awaiters++)
         marks.begin = number;
     else if (marks.mark == PT_MARK_TASK && !marks.awaiters)

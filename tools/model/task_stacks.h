@@ -15,8 +15,6 @@
 
 #include "model.h"
 
-#define PT_AWAITED "[awaited]"
-
 /* Returns whether a pseudo-frame is "[task]" or "[task NAME]". */
 bool pt_is_task(const char *text);
 

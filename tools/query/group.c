@@ -4,24 +4,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/label_kinds.h"
+#include "../../preload/common/pseudo_frames.h"
 #include "../model/http_requests.h"
 #include "../model/traces.h"
 #include "package.h"
 
-#define AWAITER "awaiter"
-#define TRACE   "trace"
-
-#define LEFT_OUT "[not selected]" /* as the library calls it */
+#define TRACE "trace"
 
 /* The contexts that the library knows, in the order in which they answer whose CPU it was. */
 static const struct {
     const char *key, *source;
 } contexts[] = {
-    {"endpoint", "Flask, Django, Starlette, FastAPI and aiohttp, "
-                 "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
-    {"task", "asyncio and trio"},
-    {"greenlet", "gevent, eventlet and greenlet"},
-    {"span", "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},
+    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI and aiohttp, "
+                      "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
+    {PP_KEY_TASK, "asyncio and trio"},
+    {PP_KEY_GREENLET, "gevent, eventlet and greenlet"},
+    {PP_KEY_SPAN, "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},
 };
 #define CONTEXTS (sizeof contexts / sizeof contexts[0])
 
@@ -50,8 +49,8 @@ static uint32_t *values_by_labels(const struct pt_profile *profile, const char *
     uint32_t *values = pt_alloc(profile->label_sets.count, sizeof *values);
     for (uint32_t i = 1; i < profile->label_sets.count; i++) {
         values[i] = value_in(profile, i, key);
-        if (!values[i] && strcmp(key, "task") == 0)
-            values[i] = value_in(profile, i, AWAITER);
+        if (!values[i] && strcmp(key, PP_KEY_TASK) == 0)
+            values[i] = value_in(profile, i, PP_KEY_AWAITER);
     }
     return values;
 }
@@ -68,7 +67,7 @@ static void find_left_out(const struct pt_profile *profile, struct pt_group *gro
 {
     for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
         const struct pt_frame *pseudo = &profile->frames.items[frame];
-        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), LEFT_OUT) != 0)
+        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), PP_PSEUDO_NOT_SELECTED) != 0)
             continue;
         for (uint32_t i = 1; i < profile->nodes.count; i++)
             if (!profile->nodes.items[i].parent && profile->nodes.items[i].frame == frame)
@@ -132,7 +131,7 @@ void pt_group_title(struct pt_buffer *text, const char *by)
 
 static bool is_context(const char *key)
 {
-    bool found = strcmp(key, AWAITER) == 0;
+    bool found = strcmp(key, PP_KEY_AWAITER) == 0;
     for (size_t i = 0; i < CONTEXTS; i++)
         found |= strcmp(key, contexts[i].key) == 0;
     return found;

@@ -7,13 +7,15 @@
 #ifndef PT_QUERY_GROUP_H
 #define PT_QUERY_GROUP_H
 
+#include "../../preload/common/label_kinds.h"
 #include "../model/model.h"
 
 /* The words that --by takes in all views, with blanks between them (cli/options.h). */
-#define PT_GROUPS "endpoint task greenlet thread span package label:KEY"
+#define PT_GROUPS PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " package label:KEY"
 
 /* The same in views that can show only the samples of traces (request.h). */
-#define PT_GROUPS_AND_TRACES "endpoint task greenlet thread span trace package label:KEY"
+#define PT_GROUPS_AND_TRACES                                                                                           \
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " trace package label:KEY"
 
 /* What the rest of a profile is called, in text. */
 #define PT_NO_GROUP "(none)"

@@ -3,14 +3,13 @@
 
 #include <inttypes.h>
 
+#include "../../preload/common/label_kinds.h"
 #include "../base/numbers.h"
 #include "selection_words.h"
 
 #define MOST_LISTED    8
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
 #define THREAD         "thread"
-#define TASK           "task"
-#define AWAITER        "awaiter"
 
 /* Appends words with `between` them, up to a limit. */
 struct list {
@@ -97,9 +96,9 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
     if (found) {
         bool awaited = false;
         pt_buffer_free(&keys.text);
-        keys = label_keys(profile, AWAITER, strlen(AWAITER), &awaited);
-        if (awaited && is_word(key, length, TASK))
-            pt_buffer_format(text, "; what tasks await: --focus '%s%s'", AWAITER, key + length);
+        keys = label_keys(profile, PP_KEY_AWAITER, strlen(PP_KEY_AWAITER), &awaited);
+        if (awaited && is_word(key, length, PP_KEY_TASK))
+            pt_buffer_format(text, "; what tasks await: --focus '%s%s'", PP_KEY_AWAITER, key + length);
         pt_buffer_free(&keys.text);
         return;
     }

@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../model/kind.h"
 #include "package.h"
 
 /* Returns whether a pseudo-frame is CPU time of which no stack is known, and not a part of a stack. */
 static bool stands_alone(const char *text)
 {
-    static const char *const parts[] = {"[native", "[interpreter", "[python",   "[jit",  "[frame",
-                                        "[task",   "[loop]",       "[creator]", "[await"};
+    static const char *const parts[] = {PP_PSEUDO_PARTS};
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
         if (strncmp(text, parts[i], strlen(parts[i])) == 0)
             return false;
@@ -24,7 +24,7 @@ uint32_t pt_self_frame(const struct pt_profile *profile, uint32_t number, uint32
         return PT_NONE;
     const struct pt_frame *frame = &profile->frames.items[number];
     const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
-    if (frame->kind == PP_FRAME_PYTHON || strcmp(text, "[gc]") == 0)
+    if (frame->kind == PP_FRAME_PYTHON || strcmp(text, PP_PSEUDO_GC) == 0)
         return number;
     return without == PT_NONE && *text && stands_alone(text) ? number : without;
 }
