@@ -53,10 +53,17 @@ build_clang() {
     make -j"$(nproc)" BUILD="$BUILD/clang" CC="$clang" CFLAGS=-O1 all units
 }
 
+# Texts of pseudo-frames are in preload/common/pseudo_frames.h alone.
+pseudo_frames() {
+    ! files 'preload/*.[ch]' 'tools/*.[ch]' | grep -v '/pseudo_frames.h$' |
+        xargs grep -nE '^[^*/]*"[^"]*\[(unsampled|lost|not selected|thread exit|task|awaiter|awaited|creator|jit|gc|interpreter|native|loop)[] ]' | grep .
+}
+
 clang=$(command -v clang clang-19 clang-16 clang-15 clang-14 | head -n 1)
 one "clang-format" format
 one "shellcheck, scripts" shell
 one "shellcheck, bats" bats_syntax
+one "pseudo-frames go by their names" pseudo_frames
 one "gcc -fanalyzer" analyse
 one "builds with ${clang:-clang}, no warning" build_clang
 one "the tests that tests/host.md names" tests/host_table.sh
