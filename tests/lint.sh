@@ -67,11 +67,18 @@ version_tests() {
     ! files 'preload/*.[ch]' 'tools/*.[ch]' | grep -v '^preload/cpython/' | xargs grep -nPi -- "$compares_versions"
 }
 
+# Texts of pseudo-frames are in preload/common/pseudo_frames.h alone.
+pseudo_frames() {
+    ! files 'preload/*.[ch]' 'tools/*.[ch]' | grep -v '/pseudo_frames.h$' |
+        xargs grep -nE '^[^*/]*"[^"]*\[(unsampled|lost|not selected|thread exit|task|awaiter|awaited|creator|jit|gc|interpreter|native|loop)[] ]' | grep .
+}
+
 clang=$(command -v clang clang-19 clang-16 clang-15 clang-14 | head -n 1)
 one "clang-format" format
 one "CPython versions are compared in preload/cpython only" version_tests
 one "shellcheck, scripts" shell
 one "shellcheck, bats" bats_syntax
+one "pseudo-frames go by their names" pseudo_frames
 one "gcc -fanalyzer" analyse
 one "builds with ${clang:-clang}, no warning" build_clang
 one "compiles for aarch64, but for preload/arch" make -j"$(nproc)" BUILD="$BUILD" compile-aarch64

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cli/commands.h"
 
-#include <string.h>
-
 #include "export/export.h"
-#include "profile/group.h"
+#include "query/group.h"
 
 #define OPTION(letter, name, argument, value, field, choices, help)                                                    \
     {                                                                                                                  \
@@ -81,7 +79,7 @@ static const struct pt_option
 
 #define OPTIONS(...) ((const struct pt_option *const[]){__VA_ARGS__, NULL})
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
-/* Which files are read, and which of their samples (profile/select.h): of each command that loads and shows samples. */
+/* Which files are read, and which of their samples (query/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
 #define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters, &join_pools
 
@@ -93,7 +91,7 @@ static const struct pt_option
 
 #define COMMAND(command) .name = #command, .main = pt_cmd_##command
 
-const struct pt_command pt_commands[] = {
+static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
      OPTIONS(&directory, &hz),
      "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
@@ -266,12 +264,4 @@ const struct pt_command pt_commands[] = {
      NULL,
      .hidden = true},
 };
-const unsigned pt_command_count = sizeof pt_commands / sizeof pt_commands[0];
-
-const struct pt_command *pt_command_named(const char *name)
-{
-    for (unsigned i = 0; i < pt_command_count; i++)
-        if (strcmp(name, pt_commands[i].name) == 0)
-            return &pt_commands[i];
-    return NULL;
-}
+const struct pt_command_table pt_commands = {commands, sizeof commands / sizeof commands[0]};

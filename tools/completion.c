@@ -76,12 +76,12 @@ int pt_cmd_completion(const struct pt_cli *cli)
     return PT_EXIT_USAGE;
 }
 
-static void put_commands(void)
+static void put_commands(const struct pt_command_table *commands)
 {
     puts("help\thelp of a command");
-    for (unsigned i = 0; i < pt_command_count; i++)
-        if (!pt_commands[i].hidden)
-            printf("%s\t%s\n", pt_commands[i].name, pt_commands[i].summary);
+    for (unsigned i = 0; i < commands->count; i++)
+        if (!commands->items[i].hidden)
+            printf("%s\t%s\n", commands->items[i].name, commands->items[i].summary);
 }
 
 static void put_words(const char *words)
@@ -124,9 +124,9 @@ int pt_cmd_complete(const struct pt_cli *cli)
 {
     char **words = cli->arguments;
     int last = cli->argument_count - 1;
-    const struct pt_command *command = last > 0 ? pt_command_named(words[0]) : NULL;
+    const struct pt_command *command = last > 0 ? pt_command_named(cli->commands, words[0]) : NULL;
     if (last <= 0 || (last == 1 && strcmp(words[0], "help") == 0)) {
-        put_commands();
+        put_commands(cli->commands);
         if (last <= 0)
             puts("--help\n--version");
         return PT_EXIT_OK;

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/library_path.h"
 #include "base/memory.h"
 #include "base/print.h"
 #include "cli/commands.h"
@@ -18,10 +17,10 @@ static void print_help(void)
     puts("Usage: pyprof COMMAND [OPTIONS] [ARGUMENTS]\n"
          "Shows where the CPU time of a Python program goes: Python and native code, every\n"
          "thread, every process.\n");
-    for (size_t i = 0; i < pt_command_count; i++)
-        if (!pt_commands[i].hidden)
-            pt_print_paragraph((uint32_t)printf("  %-10s ", pt_commands[i].name), SUMMARY_COLUMN, "%s",
-                               pt_commands[i].summary);
+    for (size_t i = 0; i < pt_commands.count; i++)
+        if (!pt_commands.items[i].hidden)
+            pt_print_paragraph((uint32_t)printf("  %-10s ", pt_commands.items[i].name), SUMMARY_COLUMN, "%s",
+                               pt_commands.items[i].summary);
     puts("\n'pyprof COMMAND --help' describes a command. To begin:\n"
          "  pyprof run -- python app.py\n"
          "  pyprof report");
@@ -41,20 +40,6 @@ static void end_without_memory(void)
 {
     fputs("pyprof: out of memory: give fewer files, or one run at a time (--run ID)\n", stderr);
     exit(PT_EXIT_DATA);
-}
-
-int pt_cmd_library(const struct pt_cli *cli)
-{
-    char *path = cli->argument_count ? NULL : pt_find_library();
-    if (cli->argument_count)
-        pt_error("'pyprof library' takes no arguments; to profile a command: pyprof run -- %s", cli->arguments[0]);
-    bool fits = path && pt_fits_preload(path);
-    if (fits)
-        puts(path);
-    else if (path)
-        pt_error("%s: LD_PRELOAD cannot hold a path with a space; use: pyprof run -- COMMAND", path);
-    free(path);
-    return fits ? PT_EXIT_OK : cli->argument_count ? PT_EXIT_USAGE : PT_EXIT_DATA;
 }
 
 int main(int argc, char **argv)
@@ -78,14 +63,16 @@ int main(int argc, char **argv)
         puts("pyprof " PYPROF_VERSION);
         return finish(PT_EXIT_OK);
     }
-    const struct pt_command *command = pt_command_named(help ? argv[2] : name);
+    const struct pt_command *command = pt_command_named(&pt_commands, help ? argv[2] : name);
     if (!command) {
-        pt_unknown_command(argv + 1 + help);
+        pt_unknown_command(&pt_commands, argv + 1 + help);
         return PT_EXIT_USAGE;
     }
     if (help)
         pt_cli_help(command);
-    else if (pt_cli_parse(command, argc - 1, argv + 1, &cli, &status))
+    else if (pt_cli_parse(command, argc - 1, argv + 1, &cli, &status)) {
+        cli.commands = &pt_commands;
         status = command->main(&cli);
+    }
     return finish(status);
 }

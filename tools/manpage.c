@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../preload/common/pseudo_frames.h"
 #include "cli/commands.h"
 
 /* Text for roff: nothing in it is a request or an escape. */
@@ -115,20 +116,22 @@ static void put_frames(void)
          "starts, native functions as\n.IR \"symbol (library.so)\" .\nAn address replaces a name that was stripped;\n"
          ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
          "Names in brackets are not functions:\n"
-         ".TP\n.B [unsampled]\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
+         ".TP\n.B " PP_PSEUDO_UNSAMPLED
+         "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
          "ticks\n"
-         ".TP\n.B [gc]\ngarbage collection, a callee of the Python function that triggered it\n"
-         ".TP\n.B [interpreter]\na stack with frames of the interpreter only\n"
-         ".TP\n.B [lost]\nsamples that were dropped because a buffer was full\n"
-         ".TP\n.B [not selected]\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that "
+         ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
+         ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
+         ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
+         ".TP\n.B " PP_PSEUDO_NOT_SELECTED
+         "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that "
          "it "
          "selects\n"
-         ".TP\n.B [thread exit]\nCPU time that the kernel bills for ending threads\n"
-         ".TP\n.BR \"[native stack truncated: \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
+         ".TP\n.B " PP_PSEUDO_THREAD_EXIT "\nCPU time that the kernel bills for ending threads\n"
+         ".TP\n.BR \"" PP_PSEUDO_NATIVE_TRUNCATED ": \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
          "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "
          "on a\n"
          "stack too deep to be copied\n"
-         ".TP\n.B [stack lost in a damaged block]\na part of the file cannot be read; the CPU time is known\n"
+         ".TP\n.B " PP_PSEUDO_STACK_LOST "\na part of the file cannot be read; the CPU time is known\n"
          ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
          "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
          ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "
@@ -137,17 +140,17 @@ static void put_frames(void)
          ".B pyprof top\ncounts inlined functions towards their callers.");
 }
 
-static void put_main(void)
+static void put_main(const struct pt_command_table *commands)
 {
     put_title("", "", "Shows where the CPU time of a Python program goes");
     puts(".SH SYNOPSIS\n.B pyprof\nCOMMAND [OPTIONS] [ARGUMENTS]\n.SH DESCRIPTION\n"
          "Records, with the library libpyprof.so, and shows how the CPU time of Python programs is spent: Python and\n"
          "native code, every thread, every process. The library is described in\n.BR libpyprof (7).\n.SH COMMANDS");
-    for (unsigned i = 0; i < pt_command_count; i++) {
-        if (pt_commands[i].hidden)
+    for (unsigned i = 0; i < commands->count; i++) {
+        if (commands->items[i].hidden)
             continue;
-        printf(".TP\n.BR pyprof\\-%s (1)\n", pt_commands[i].name);
-        put_string(pt_commands[i].summary);
+        printf(".TP\n.BR pyprof\\-%s (1)\n", commands->items[i].name);
+        put_string(commands->items[i].summary);
         putchar('\n');
     }
     put_frames();
@@ -163,15 +166,16 @@ static void put_main(void)
 int pt_cmd_manpage(const struct pt_cli *cli)
 {
     const char *name = cli->argument_count ? cli->arguments[0] : NULL;
-    const struct pt_command *command = name ? pt_command_named(name) : NULL;
+    const struct pt_command_table *commands = cli->commands;
+    const struct pt_command *command = name ? pt_command_named(commands, name) : NULL;
     if (command) {
         put_command(command);
     } else if (!name) {
-        put_main();
+        put_main(commands);
     } else if (strcmp(name, "list") == 0) { /* for the script that makes all pages */
-        for (unsigned i = 0; i < pt_command_count; i++)
-            if (!pt_commands[i].hidden)
-                puts(pt_commands[i].name);
+        for (unsigned i = 0; i < commands->count; i++)
+            if (!commands->items[i].hidden)
+                puts(commands->items[i].name);
     } else {
         pt_error("no such command '%s'", name);
         return PT_EXIT_USAGE;

@@ -61,15 +61,15 @@ static unsigned distance(const char *a, const char *b)
     return rows[m][n];
 }
 
-static const char *nearest(const char *name)
+static const char *nearest(const struct pt_command_table *commands, const char *name)
 {
     const char *found = NULL;
     unsigned least = strlen(name) > MISTAKES + 1 ? MISTAKES + 1 : MISTAKES;
-    for (unsigned i = 0; i < pt_command_count; i++) {
-        unsigned apart = distance(name, pt_commands[i].name);
-        if (!pt_commands[i].hidden && apart < least) {
+    for (unsigned i = 0; i < commands->count; i++) {
+        unsigned apart = distance(name, commands->items[i].name);
+        if (!commands->items[i].hidden && apart < least) {
             least = apart;
-            found = pt_commands[i].name;
+            found = commands->items[i].name;
         }
     }
     return found;
@@ -91,11 +91,11 @@ static void append_program(struct pt_buffer *answer, char *const *words)
     }
 }
 
-void pt_unknown_command(char *const *words)
+void pt_unknown_command(const struct pt_command_table *commands, char *const *words)
 {
     struct pt_buffer answer = {0};
     const char *name = words[0];
-    const char *meant = nearest(name);
+    const char *meant = nearest(commands, name);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
         if (is_word(others[i].names, name))
             pt_buffer_text(&answer, others[i].answer);

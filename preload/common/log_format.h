@@ -19,6 +19,7 @@
 #ifndef PP_COMMON_LOG_FORMAT_H
 #define PP_COMMON_LOG_FORMAT_H
 
+#include "pseudo_frames.h"
 #include <stdint.h>
 
 #define PP_LOG_MAGIC      "PYPROF\r\n" /* 8 bytes; CR LF shows a transfer in text mode */
@@ -239,12 +240,12 @@ enum pp_frame_kind {
 /* Why a stack is shorter than the truth, or a sample missing. The text is what users read. */
 #define PP_REASONS(X)                                                                                                  \
     X(NONE, "complete")                                                                                                \
-    X(NATIVE_NO_MODULE, "native stack truncated: code outside any module")                                             \
-    X(NATIVE_NO_ROWS, "native stack truncated: no unwind rows yet")                                                    \
-    X(NATIVE_NO_RULE, "native stack truncated: no unwind rule for this address")                                       \
-    X(NATIVE_BAD_STACK, "native stack truncated: outside the thread's stack")                                          \
-    X(NATIVE_TOO_DEEP, "native stack truncated: too deep")                                                             \
-    X(NATIVE_STACK_UNKNOWN, "native stack truncated: bounds of the stack unknown")                                     \
+    X(NATIVE_NO_MODULE, PP_NATIVE_TRUNCATED ": code outside any module")                                               \
+    X(NATIVE_NO_ROWS, PP_NATIVE_TRUNCATED ": no unwind rows yet")                                                      \
+    X(NATIVE_NO_RULE, PP_NATIVE_TRUNCATED ": no unwind rule for this address")                                         \
+    X(NATIVE_BAD_STACK, PP_NATIVE_TRUNCATED ": outside the thread's stack")                                            \
+    X(NATIVE_TOO_DEEP, PP_NATIVE_TRUNCATED ": too deep")                                                               \
+    X(NATIVE_STACK_UNKNOWN, PP_NATIVE_TRUNCATED ": bounds of the stack unknown")                                       \
     X(PYTHON_TORN, "python stack torn")                                                                                \
     X(PYTHON_TOO_DEEP, "python stack truncated: too deep")                                                             \
     X(PYTHON_FINALIZING, "python stack not read: interpreter is finalizing")                                           \

@@ -7,9 +7,6 @@
 #include "../capture/frame_rules.h"
 #include "context.h"
 
-/* The endpoint of a request whose route is not known: it was not found yet, there is none, or its frames have ended. */
-#define PP_ENDPOINT_UNKNOWN "(unknown route)"
-
 #define PP_DJANGO_FRAMES 2 /* that are read: with each middleware there is another one of the same request */
 
 /* Returns the task that awaits what the frame of PP_FRAME_WORK, or of a rule after it, does; 0: none, or it is not

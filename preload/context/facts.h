@@ -145,6 +145,7 @@ struct pp_context_facts {
     struct pp_flask_facts flask;
     struct pp_served_facts served;
     struct pp_labels_facts labels;
+    bool unread;                        /* the program has imported sources that were not found */
     char text[PP_CONTEXT_SOURCES_TEXT]; /* what was found, and what was not, for people */
 };
 

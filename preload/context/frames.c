@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads what the frames of the Python stack tell a sample belongs to. */
+#include "../common/label_kinds.h"
 #include "asyncio.h"
 #include "awaiters.h"
 #include "endpoint.h"
@@ -47,7 +48,7 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     }
     if (!context.identity && serves) {
         context.identity = PP_SAME_NAME;
-        context.text = (struct pp_str){(uintptr_t)PP_ENDPOINT_UNKNOWN, {sizeof PP_ENDPOINT_UNKNOWN - 1, 1, 0, 0}};
+        context.text = (struct pp_str){(uintptr_t)PP_UNKNOWN_ROUTE, {sizeof PP_UNKNOWN_ROUTE - 1, 1, 0, 0}};
     }
     return pp_context_put(reader, PP_CONTEXT_ENDPOINT, &context, known);
 }

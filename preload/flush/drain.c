@@ -5,6 +5,7 @@
 #include "../base/config.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../common/pseudo_frames.h"
 #include "../labels/contexts.h"
 #include "../labels/thread_names.h"
 #include "../merge/code_objects.h"
@@ -24,8 +25,8 @@ static struct pp_ticks ticks;
 
 static void add_charge(uint32_t thread, const struct pp_charge *charge)
 {
-    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, charge->unsampled_ns);
-    pp_add_pseudo(&pp_interval.account.lost_ns, thread, "[lost]", charge->lost_samples, charge->lost_ns);
+    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, PP_PSEUDO_UNSAMPLED, 0, charge->unsampled_ns);
+    pp_add_pseudo(&pp_interval.account.lost_ns, thread, PP_PSEUDO_LOST, charge->lost_samples, charge->lost_ns);
 }
 
 static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
@@ -73,7 +74,7 @@ static void credit_estimate(uint32_t thread, struct pp_leaf leaf, uint64_t cpu_n
 static void give_up_estimate(uint32_t thread, uint64_t cpu_ns)
 {
     pp_interval.account.unsampled_ns += cpu_ns;
-    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, "[unsampled]", 0, cpu_ns);
+    pp_add_pseudo(&pp_interval.account.unsampled_ns, thread, PP_PSEUDO_UNSAMPLED, 0, cpu_ns);
 }
 
 /* What a thread used after its last sample goes to its own last stacks, or to those of threads like it if it was short.

@@ -8,6 +8,7 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../capture/unwind_table.h"
+#include "../common/pseudo_frames.h"
 #include "../labels/context_facts.h"
 #include "../libunwind/libunwind.h"
 #include "../merge/code_objects.h"
@@ -102,7 +103,7 @@ static uint64_t close_account(void)
 {
     uint64_t own_ns = pp_interval.earlier_own_ns;
     uint64_t exit_ns = pp_account_close(&pp_interval.account, &own_ns, pp_short_threads_waiting_ns());
-    pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, "[thread exit]", 0, exit_ns);
+    pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, PP_PSEUDO_THREAD_EXIT, 0, exit_ns);
     return own_ns;
 }
 
@@ -112,7 +113,7 @@ static void append(enum pp_end_reason end)
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
-    pp_add_pseudo(&pp_interval.account.lost_ns, 0, "[lost]", 0, unwritten);
+    pp_add_pseudo(&pp_interval.account.lost_ns, 0, PP_PSEUDO_LOST, 0, unwritten);
     pp_modules_close_files(NULL); /* a limit of descriptors may leave none for the profile */
     if (worth_writing(own_ns, end)) {
         pp_write_interval(own_ns, now_monotonic_ns, end);

@@ -2,12 +2,13 @@
 #include "left_out.h"
 #include "../account/interval_data.h"
 #include "../capture/capture.h"
+#include "../common/pseudo_frames.h"
 #include "../labels/thread_names.h"
 
 void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t cpu_ns)
 {
     struct pp_account *account = &pp_interval.account;
-    uint32_t frame = pp_frame_pseudo(&pp_interval.tables, "[not selected]");
+    uint32_t frame = pp_frame_pseudo(&pp_interval.tables, PP_PSEUDO_NOT_SELECTED);
     struct pp_sample_key key = {thread, pp_node_id(&pp_interval.tables, 0, frame), 0, state};
     account->sampled_ns += cpu_ns;
     account->samples += samples;

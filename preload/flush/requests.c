@@ -2,13 +2,13 @@
 #include "requests.h"
 #include "../base/hash.h"
 #include "../base/process.h"
+#include "../common/label_kinds.h"
 #include "../context/endpoint.h"
 #include "../labels/contexts.h"
 #include "state.h"
 
 #define PLACES  2048u /* a power of two; the table is never more than half full */
 #define LONGEST 4     /* bytes of a character */
-#define OTHER   "(other)"
 
 struct endpoint {
     /* A request is in one of these: how many of them there are is their sum, so that a count is never half written. */
@@ -26,7 +26,7 @@ static struct {
     _Atomic uint16_t places[PLACES]; /* 0: empty */
     struct endpoint endpoints[PP_REQUEST_ENDPOINTS + 1];
 } requests;
-static struct endpoint other = {.length = sizeof OTHER - 1, .name = OTHER};
+static struct endpoint other = {.length = sizeof PP_VALUE_OTHER - 1, .name = PP_VALUE_OTHER};
 
 /* Cuts a name as those are cut that handlers read, or the two would not meet. Returns its length.
  * async-signal-safe. */
@@ -85,7 +85,7 @@ void pp_requests_add(const char *endpoint, uint64_t cpu_ns)
     /* the thread may be paused, or about to be made in the child of fork */
     if (atomic_load(&pp_flush.life) < PP_FLUSH_NEEDED || !pp_process_is_profiled())
         return;
-    struct endpoint *found = find(name, copy_name(name, endpoint && *endpoint ? endpoint : PP_ENDPOINT_UNKNOWN));
+    struct endpoint *found = find(name, copy_name(name, endpoint && *endpoint ? endpoint : PP_UNKNOWN_ROUTE));
     while (bucket < PP_HANDLER_BUCKETS - 1 && cpu_ns >= pp_request_bucket_limit(bucket))
         bucket++;
     atomic_fetch_add(&found->cpu_ns, cpu_ns);

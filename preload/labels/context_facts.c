@@ -99,7 +99,7 @@ static bool is_finalizing(const struct pp_python *python)
 static bool is_due(uint64_t now_ns, bool changed, bool asked)
 {
     const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
-    uint64_t wait_ns = known && strstr(known->text, PP_CONTEXT_TEXT_NOT) ? AGAIN_EARLY_NS : AGAIN_NS;
+    uint64_t wait_ns = known && known->unread ? AGAIN_EARLY_NS : AGAIN_NS;
     if (searched.again)
         wait_ns = changed ? IMPORTS_NS : 0;
     return (asked && (changed || searched.again)) || now_ns - searched.at_ns > wait_ns;

@@ -42,7 +42,7 @@ static const char *limit_of(const struct pp_context_facts *facts)
 static void add_source(const struct pp_object_reader *reader, const uintptr_t *modules, const struct source *source,
                        struct pp_text *text)
 {
-    pp_text_add(text, !source->found ? PP_CONTEXT_TEXT_NOT : text->length ? ", " : "");
+    pp_text_add(text, !source->found ? "; not " : text->length ? ", " : "");
     pp_text_add(text, source->name);
     add_version(reader, modules, source, text);
     if (!source->remark || !*source->remark)
@@ -102,4 +102,7 @@ void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *mod
     struct pp_text text;
     pp_text_init(&text, facts->text, sizeof facts->text);
     add_sources(reader, modules, sources, sizeof sources / sizeof *sources, &text);
+    facts->unread = false;
+    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)
+        facts->unread |= sources[i].imported && !sources[i].found;
 }

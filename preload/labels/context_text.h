@@ -11,11 +11,10 @@ struct pp_context_reasons {
     bool is_other_unread; /* another interpreter has sources */
 };
 
-#define PP_CONTEXT_TEXT_NOT "; not "
-#define PP_DDTRACE_PATH     "/ddtrace/" /* of its modules */
+#define PP_DDTRACE_PATH "/ddtrace/" /* of its modules */
 
-/* Fills in facts->text: "SOURCE VERSION, SOURCE VERSION; not SOURCE VERSION (WHY); not …". writer: the path of the
- * module that has facts->thread_context. */
+/* Fills in facts->unread, and facts->text: "SOURCE VERSION, SOURCE VERSION; not SOURCE VERSION (WHY); not …". writer:
+ * the path of the module that has facts->thread_context. */
 void pp_context_text(const struct pp_object_reader *reader, const uintptr_t *modules, const char *writer,
                      const struct pp_context_reasons *reasons, struct pp_context_facts *facts);
 

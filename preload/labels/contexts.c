@@ -3,6 +3,7 @@
 #include "../account/interval_data.h"
 #include "../base/arena.h"
 #include "../base/message.h"
+#include "../common/label_kinds.h"
 #include "../log/label_sets.h"
 #include "../merge/awaiting.h"
 #include "../merge/record_text.h"
@@ -18,10 +19,10 @@ struct pp_context_texts {
 };
 
 static const char *const keys[PP_CONTEXT_AWAITER] = {
-    [PP_CONTEXT_TASK] = "task",
-    [PP_CONTEXT_GREENLET] = "greenlet",
-    [PP_CONTEXT_ENDPOINT] = "endpoint",
-    [PP_CONTEXT_SPAN] = "span",
+    [PP_CONTEXT_TASK] = PP_KEY_TASK,
+    [PP_CONTEXT_GREENLET] = PP_KEY_GREENLET,
+    [PP_CONTEXT_ENDPOINT] = PP_KEY_ENDPOINT,
+    [PP_CONTEXT_SPAN] = PP_KEY_SPAN,
 };
 
 /* Makes "file.py:20" of the end of a path. */
@@ -135,7 +136,7 @@ static void add_all(struct set *set, const struct pp_context_texts *texts, uint3
         if (keys[kind] && known & 1u << kind && !is_own(texts, has_own, keys[kind]))
             add(set, keys[kind], value_of(texts, kind, known));
     for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
-        add(set, "awaiter", texts->texts[kind]);
+        add(set, PP_KEY_AWAITER, texts->texts[kind]);
     while (has_own && (key = next_own(texts, &at, &value)) != NULL)
         add(set, key, value);
 }

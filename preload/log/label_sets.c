@@ -1,27 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "label_sets.h"
+#include "../common/label_kinds.h"
 #include <string.h>
 
-#define OTHER "(other)"
+#define ITEM(kind, limit)  kind,
+#define LIMIT(kind, limit) [kind] = (limit),
+#define KEY(kind, limit)   [kind] = PP_KEY_##kind,
 
-/* The kinds of labels, in the order in which their values become "(other)": what tends to have the most values is
- * first, what tells most about a sample is last. */
-enum kind { WHOLE, OWN, AWAITER, TASK, SPAN, GREENLET, ENDPOINT, OWN_KEYS };
+enum kind { WHOLE, OWN, PP_LABEL_KINDS(ITEM) OWN_KEYS };
 
-/* A set in which the values up to a kind are "(other)" is added while the segment has fewer sets than this: at first
- * sets are whole, and each kind has room that those before it leave, whatever the program does. What has no value left
- * still has keys, which the program may make up as well. */
-static const uint32_t limits[] = {
-    [WHOLE] = 1000, [OWN] = 1100,      [AWAITER] = 1200,  [TASK] = 1600,
-    [SPAN] = 1800,  [GREENLET] = 2000, [ENDPOINT] = 3000, [OWN_KEYS] = 4000,
-};
+static const uint32_t limits[] = {[WHOLE] = PP_LABEL_SETS_WHOLE,
+                                  [OWN] = PP_LABEL_SETS_OWN,
+                                  [OWN_KEYS] = PP_LABEL_SETS_OWN_KEYS,
+                                  PP_LABEL_KINDS(LIMIT)};
 
 static unsigned kind_of(const char *key)
 {
-    static const char *const keys[] = {
-        [AWAITER] = "awaiter", [TASK] = "task", [SPAN] = "span", [GREENLET] = "greenlet", [ENDPOINT] = "endpoint",
-    };
-    for (unsigned kind = AWAITER; kind <= ENDPOINT; kind++)
+    static const char *const keys[] = {PP_LABEL_KINDS(KEY)};
+    for (unsigned kind = OWN + 1; kind < OWN_KEYS; kind++)
         if (strcmp(key, keys[kind]) == 0)
             return kind;
     return OWN;
@@ -34,7 +30,8 @@ static uint32_t with_others(char out[PP_LABELS_BYTES], const char *set, uint32_t
     for (const char *key = set, *value; key < set + length; key = value + strlen(value) + 1) {
         value = key + strlen(key) + 1;
         unsigned kind = kind_of(key);
-        const char *texts[] = {kind == OWN && up_to == OWN_KEYS ? OTHER : key, kind <= up_to ? OTHER : value};
+        const char *texts[] = {kind == OWN && up_to == OWN_KEYS ? PP_VALUE_OTHER : key,
+                               kind <= up_to ? PP_VALUE_OTHER : value};
         size_t bytes[] = {strlen(texts[0]) + 1, strlen(texts[1]) + 1};
         if (used + bytes[0] + bytes[1] > PP_LABELS_BYTES)
             break;

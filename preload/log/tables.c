@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tables.h"
 #include "../base/check.h"
+#include "../common/label_kinds.h"
 #include <string.h>
 
 #define NAME_MAX_BYTES 4096u /* of a string in the log */
@@ -159,7 +160,7 @@ uint32_t pp_thread_id(struct pp_tables *tables, uint32_t id, int tid, uint32_t n
 
 uint32_t pp_thread_named(struct pp_tables *tables, uint32_t thread, int tid, uint32_t name, uint64_t start_unix_ns)
 {
-    static const char other[] = "(other)";
+    static const char other[] = PP_VALUE_OTHER;
     bool fresh, full = tables->thread_names.count >= NAMES_MAX;
     uint32_t key[] = {thread, name}, at = pp_intern(&tables->thread_names, key, sizeof key, &fresh);
     if (!at)

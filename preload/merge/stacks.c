@@ -8,6 +8,7 @@
 #include "stacks.h"
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
+#include "../common/pseudo_frames.h"
 #include "../modules/jit_code.h"
 #include "../python/eval_ranges.h"
 #include "../python/greenlet.h"
@@ -144,7 +145,7 @@ static bool step_awaiters(struct pp_path *path, struct pp_slot *slot, uint32_t c
         count++;
     for (unsigned n = count; n-- > 0;) {
         const struct pp_awaiting *awaiting = pp_awaiting_find(slot, contexts, n);
-        step(path, pp_frame_pseudo(path->tables, "[awaiter]"));
+        step(path, pp_frame_pseudo(path->tables, PP_PSEUDO_AWAITER));
         for (uint32_t i = 0; i < awaiting->count; i++) {
             if (awaiting->frames[i].number)
                 step(path, pp_stack_place_frame(path->tables, awaiting->frames[i]));
@@ -160,7 +161,7 @@ static void step_task(struct pp_path *path, struct pp_slot *slot, uint32_t conte
 {
     path->outside = false;
     step_awaiters(path, slot, contexts);
-    step(path, pp_frame_pseudo(path->tables, "[task]"));
+    step(path, pp_frame_pseudo(path->tables, PP_PSEUDO_TASK));
 }
 
 /* Whether a coroutine runs further out than the task: that of the task which has started this one eagerly, or which
@@ -235,7 +236,7 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     if (known == PP_JIT_UNKNOWN && i + 1u == view->head->native_frames)
         return pp_stack_native_frame(tables, address); /* nothing says that it is a JIT's */
     if (known != PP_JIT_NAMED)
-        return pp_frame_pseudo(tables, "[jit]");
+        return pp_frame_pseudo(tables, PP_PSEUDO_JIT);
     if (is_trampoline(&name) && view->head->python_frames)
         return PP_HIDDEN_FRAME;
     return pp_frame_native(tables, 0, address, pp_string_id(tables, name.text, name.length), address - name.start);
@@ -417,9 +418,9 @@ uint32_t pp_stack_node(struct pp_tables *tables, struct pp_slot *slot, const str
     }
     bool in_task = merge.frames_left && sample->task_frame < sample->python_frames;
     if (!in_task && step_awaiters(&merge.path, slot, sample->contexts))
-        step(&merge.path, pp_frame_pseudo(tables, "[awaited]"));
+        step(&merge.path, pp_frame_pseudo(tables, PP_PSEUDO_AWAITED));
     if (in_task && runs_in_other_task(slot, &merge.view)) {
-        step(&merge.path, pp_frame_pseudo(tables, "[creator]"));
+        step(&merge.path, pp_frame_pseudo(tables, PP_PSEUDO_CREATOR));
         merge.path.outside = true;
     }
     if (python_reason == PP_REASON_PYTHON_TOO_DEEP)

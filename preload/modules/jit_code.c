@@ -2,6 +2,7 @@
 #include "jit_code.h"
 #include "../base/message.h"
 #include "../base/syscalls.h"
+#include "../common/pseudo_frames.h"
 #include "code_ranges.h"
 #include "gdb_jit.h"
 #include "perf_map.h"
@@ -62,9 +63,10 @@ static void refresh(void)
     atomic_store(&changing, false);
     refreshed = true;
     if (ranges.dropped)
-        pp_warn_once(PP_CAUSE_JIT_NAMES,
-                     "more than %u functions made by a JIT: those beyond have no name, they are shown as [jit]",
-                     ranges.count);
+        pp_warn_once(
+            PP_CAUSE_JIT_NAMES,
+            "more than %u functions made by a JIT: those beyond have no name, they are shown as " PP_PSEUDO_JIT,
+            ranges.count);
 }
 
 void pp_jit_code_begin(void)

@@ -6,6 +6,7 @@
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/slot_memory.h"
+#include "../common/pseudo_frames.h"
 #include "perf_clock.h"
 #include "reasons.h"
 #include <errno.h>
@@ -103,9 +104,9 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
         if (error != EINVAL && error != ESRCH) /* then the thread has just ended */
             pp_warn_once(PP_CAUSE_TIMER, error == EAGAIN
                                              ? "timer_create failed, or would take more than half of `ulimit -i`: "
-                                               "threads without a timer show as [unsampled]"
+                                               "threads without a timer show as " PP_PSEUDO_UNSAMPLED
                                              : "timer_create is not permitted here (seccomp?): "
-                                               "all CPU time shows as [unsampled]");
+                                               "all CPU time shows as " PP_PSEUDO_UNSAMPLED);
     }
 }
 
@@ -180,7 +181,7 @@ void pp_thread_unreachable(struct pp_slot *slot)
     bool small_stack = atomic_load(&slot->timer) == PP_TIMER_SMALL_STACK;
     atomic_fetch_add(&pp_thread_reasons[small_stack ? PP_REASON_SMALL_STACK : PP_REASON_UNREACHABLE], 1);
     pp_warn_once(small_stack ? PP_CAUSE_SMALL_STACK : PP_CAUSE_UNREACHABLE,
-                 "thread %d %s: such threads show as [unsampled]", atomic_load(&slot->tid),
+                 "thread %d %s: such threads show as " PP_PSEUDO_UNSAMPLED, atomic_load(&slot->tid),
                  small_stack ? "has too small a stack for a signal"
                              : "cannot be interrupted (it blocks our signal past libc, or its system calls are "
                                "dispatched to it)");

@@ -3,8 +3,8 @@
  * a right header and checksum (else nothing after the checksum would ever be reached).
  */
 #include "tools/flame/flame.h"
-#include "tools/profile/gil_gc.h"
-#include "tools/profile/select.h"
+#include "tools/model/gil_gc.h"
+#include "tools/query/select.h"
 #include "tools/report/debug_log.h"
 #include "tools/view/call_tree.h"
 #include <stdlib.h>

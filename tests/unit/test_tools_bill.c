@@ -1,6 +1,7 @@
 /* What `pyprof run` appends to a log: one whole block to a complete log, or nothing. */
 #include "log_fixture.h"
 #include "tools/load/load.h"
+#include "tools/load/read_file.h"
 #include "tools/run/bill.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>

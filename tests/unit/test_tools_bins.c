@@ -2,8 +2,8 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/flame/flame.h"
-#include "tools/profile/model.h"
-#include "tools/profile/time_bins.h"
+#include "tools/model/model.h"
+#include "tools/model/time_bins.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

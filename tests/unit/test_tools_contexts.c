@@ -1,7 +1,7 @@
 /* Contexts of samples: tasks in stacks, groups, selection. */
 #include "log_fixture.h"
-#include "tools/profile/group.h"
-#include "tools/profile/select.h"
+#include "tools/query/group.h"
+#include "tools/query/select.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

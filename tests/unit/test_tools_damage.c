@@ -8,7 +8,7 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/log/reader.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* What the page of `pyprof flame` is given: the tree, the cells and their sums, escaping. */
 #include "log_fixture.h"
+#include "preload/common/pseudo_frames.h"
 #include "tools/flame/flame.h"
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
@@ -287,13 +288,62 @@ static void times_out_of_reach_do_no_harm(void **state)
     pt_profile_free(profile);
 }
 
+/* Returns whether the page's own literal is, or begins, a pseudo-frame's name. */
+static bool is_known_pseudo(const char *text, size_t length)
+{
+    static const char *const known[] = {
+        PP_PSEUDO_NOT_SELECTED, PP_PSEUDO_AWAITED,          PP_PSEUDO_CREATOR,
+        PP_PSEUDO_JIT,          PP_PSEUDO_NATIVE_TRUNCATED, PP_PSEUDO_GC,
+        PP_PSEUDO_INTERPRETER,  PP_PSEUDO_NATIVE,           PP_PSEUDO_LOOP,
+        "[code of others]", /* the page alone makes it */
+        "[data-frame]",     /* a selector of CSS */
+    };
+    bool found = false;
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
+        found |= strlen(known[i]) == length && memcmp(known[i], text, length) == 0;
+    return found;
+}
+
+/* The page folds and groups by pseudo-frames as the tools do: their names are those of pseudo_frames.h. */
+static void page_has_the_names_of_pseudo_frames(void **state)
+{
+    (void)state;
+    static const char *const parts[] = {PP_PSEUDO_PARTS};
+    char *page = strndup((const char *)pt_page_tail, pt_page_tail_size), rule[200] = "/^\\[(";
+    unsigned literals = 0;
+    for (const char *at = page; (at = strstr(at, "\"[")); at++) {
+        size_t length = strcspn(at + 1, "\"");
+        if (at[2] < 'a' || at[2] > 'z')
+            continue;
+        literals++;
+        if (!is_known_pseudo(at + 1, length))
+            fail_msg("the page has %.*s, and pseudo_frames.h has not", (int)length, at + 1);
+    }
+    assert_true(literals > 5);
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
+        size_t length = strcspn(parts[i], "]");
+        sprintf(rule + strlen(rule), "%s%.*s%s", i ? "|" : "", (int)length - 1, parts[i] + 1,
+                parts[i][length] ? "\\]" : "");
+    }
+    strcat(rule, ")/;");
+    assert_non_null(strstr(page, rule));
+    assert_non_null(strstr(page, "/^\\[task[ \\]]/")); /* PP_PSEUDO_TASK, PP_PSEUDO_TASK_NAMED */
+    assert_string_equal(PP_PSEUDO_TASK PP_PSEUDO_TASK_NAMED, "[task][task ");
+    free(page);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_are_those_of_info),        cmocka_unit_test(frames_have_kinds_and_modules),
-        cmocka_unit_test(two_sides_share_the_tree),        cmocka_unit_test(buckets_are_few_and_keep_the_sum),
-        cmocka_unit_test(cpu_is_spread_over_its_interval), cmocka_unit_test(names_are_only_text),
-        cmocka_unit_test(places_are_cut_off_at_the_end),   cmocka_unit_test(times_out_of_reach_do_no_harm),
+        cmocka_unit_test(totals_are_those_of_info),
+        cmocka_unit_test(frames_have_kinds_and_modules),
+        cmocka_unit_test(page_has_the_names_of_pseudo_frames),
+        cmocka_unit_test(two_sides_share_the_tree),
+        cmocka_unit_test(buckets_are_few_and_keep_the_sum),
+        cmocka_unit_test(cpu_is_spread_over_its_interval),
+        cmocka_unit_test(names_are_only_text),
+        cmocka_unit_test(places_are_cut_off_at_the_end),
+        cmocka_unit_test(times_out_of_reach_do_no_harm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

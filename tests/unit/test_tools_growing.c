@@ -1,7 +1,7 @@
 /* Logs that are read while they grow, and text of theirs on a terminal. */
 #include "log_fixture.h"
 #include "tools/base/terminal_text.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

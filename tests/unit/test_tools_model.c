@@ -1,7 +1,7 @@
 /* The profile in memory: merging, sums, totals, collapsed stacks. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include "tools/view/call_tree.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>

@@ -1,6 +1,6 @@
 /* Names and texts as they are shown. */
-#include "tools/profile/frame_text.h"
-#include "tools/profile/model.h"
+#include "tools/model/frame_text.h"
+#include "tools/model/model.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
 #include "log_fixture.h"
 #include "tools/load/runs.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include "tools/report/compare.h"
 #include <setjmp.h>
 #include <stdarg.h>

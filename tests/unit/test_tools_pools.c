@@ -1,6 +1,6 @@
 /* CPU of threads without Python under what the main thread waited in. */
 #include "log_fixture.h"
-#include "tools/profile/select.h"
+#include "tools/query/select.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

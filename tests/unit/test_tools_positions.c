@@ -2,7 +2,7 @@
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/load/source_text.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

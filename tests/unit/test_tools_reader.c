@@ -1,7 +1,7 @@
 /* The log reader: round trip, and every way a file can be cut or damaged. */
 #include "log_fixture.h"
 #include "tools/log/reader.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

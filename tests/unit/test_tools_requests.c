@@ -1,7 +1,7 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
 #include "log_fixture.h"
 #include "random.h"
-#include "tools/profile/requests.h"
+#include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
 #include "tools/report/request_clock.h"
 #include <math.h>
@@ -162,7 +162,7 @@ static void what_is_no_endpoint_has_no_time_per_request(void **state)
     assert_true(pt_cpu_per_request(profile, a, 100, 0) == 0);
     assert_true(pt_cpu_per_request(profile, 0, 100, 4) == 0);
     assert_true(pt_cpu_per_request(profile, other, 100, 4) == 0);
-    assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PT_UNKNOWN_ROUTE), 100, 4) == 0);
+    assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PP_UNKNOWN_ROUTE), 100, 4) == 0);
     pt_profile_free(profile);
 }
 

@@ -1,7 +1,7 @@
 /* What the options leave of a profile. */
 #include "log_fixture.h"
-#include "tools/profile/fold.h"
-#include "tools/profile/select.h"
+#include "tools/query/fold.h"
+#include "tools/query/select.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>

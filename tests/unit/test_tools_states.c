@@ -1,7 +1,7 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
 #include "log_fixture.h"
 #include "tools/export/export.h"
-#include "tools/profile/gil_gc.h"
+#include "tools/model/gil_gc.h"
 #include "tools/view/call_tree.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* The sums of a process, of parts that are many, or lie. */
 #include "log_fixture.h"
-#include "tools/profile/model.h"
+#include "tools/model/model.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* Names by build-id, from this test's own executable, and starts of functions that have none. */
-#include "tools/profile/frame_text.h"
+#include "tools/model/frame_text.h"
 #include "tools/symbols/callers.h"
 #include "tools/symbols/eh_frame_hdr.h"
 #include "tools/symbols/symbols.h"

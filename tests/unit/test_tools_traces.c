@@ -1,9 +1,9 @@
 /* Samples of traces that were kept: which ones a request gets, their ids and times, and that no CPU time is there
  * twice. */
 #include "log_fixture.h"
-#include "tools/profile/group.h"
-#include "tools/profile/select.h"
-#include "tools/profile/traces.h"
+#include "tools/model/traces.h"
+#include "tools/query/group.h"
+#include "tools/query/select.h"
 #include <inttypes.h>
 #include <setjmp.h>
 #include <stdarg.h>

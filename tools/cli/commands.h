@@ -5,14 +5,11 @@
 
 #include "options.h"
 
-extern const struct pt_command pt_commands[];
-extern const unsigned pt_command_count;
-
-/* Returns the command of this name, NULL when there is none. */
-const struct pt_command *pt_command_named(const char *name);
+/* All of them. Only main uses it: it hands the table in. */
+extern const struct pt_command_table pt_commands;
 
 /* Says that there is no such command as the first of these words, and what may have been meant. */
-void pt_unknown_command(char *const *words);
+void pt_unknown_command(const struct pt_command_table *commands, char *const *words);
 
 int pt_cmd_run(const struct pt_cli *cli);
 int pt_cmd_report(const struct pt_cli *cli);

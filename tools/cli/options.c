@@ -305,3 +305,11 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
     cli->after_dashes = optind > 1 && strcmp(argv[optind - 1], "--") == 0;
     return true;
 }
+
+const struct pt_command *pt_command_named(const struct pt_command_table *commands, const char *name)
+{
+    for (unsigned i = 0; i < commands->count; i++)
+        if (strcmp(name, commands->items[i].name) == 0)
+            return &commands->items[i];
+    return NULL;
+}

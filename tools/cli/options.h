@@ -9,7 +9,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/print.h"
-#include "../profile/request.h"
+#include "../model/request.h"
 
 enum pt_exit {
     PT_EXIT_OK = 0,
@@ -19,7 +19,10 @@ enum pt_exit {
     PT_EXIT_NO_COMMAND = 127
 };
 
+struct pt_command_table;
+
 struct pt_cli {
+    const struct pt_command_table *commands; /* all that there are; set by main */
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
     bool intervals, lines, threads, processes, gil, json, ci, traces;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
@@ -70,6 +73,14 @@ struct pt_command {
     bool hidden;                            /* left out of help, manual pages and completions */
     void (*table)(struct pt_buffer *text);  /* appends a table, which the help shows before `more`; NULL: none */
 };
+
+struct pt_command_table {
+    const struct pt_command *items;
+    unsigned count;
+};
+
+/* Returns the command of this name, NULL when there is none. */
+const struct pt_command *pt_command_named(const struct pt_command_table *commands, const char *name);
 
 /* Parses the options of a command into *cli; argv[0] is the command's name. Returns false when the command must not
  * run, because help or an error was printed: then *status is the exit status. */

@@ -10,7 +10,7 @@
 
 #include "../base/library_path.h"
 #include "../base/memory.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "checks.h"
 
 #define TOPIC            "command"

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
 #include "../base/print.h"
@@ -134,7 +135,8 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
     } else if (threads->blocked) {
         bool all = threads->blocked == threads->count;
         pt_find(findings, all ? PT_LEVEL_FAIL : PT_LEVEL_WARN, "signal",
-                "%s is blocked in %d of %d thread%s (%d) by a system call of their own: not sampled, in [unsampled]",
+                "%s is blocked in %d of %d thread%s (%d) by a system call of their own: not sampled, "
+                "in " PP_PSEUDO_UNSAMPLED,
                 text.data, threads->blocked, threads->count, pt_plural((uint64_t)threads->count, "s"),
                 threads->a_blocked);
         pt_remedy(findings, "PYPROF_SIGNAL names another signal, if they do not block them all");

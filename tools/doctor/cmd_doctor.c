@@ -9,7 +9,7 @@
 #include "../base/library_path.h"
 #include "../base/output.h"
 #include "../cli/commands.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/command.h"
 #include "checks.h"
 #include "findings.h"

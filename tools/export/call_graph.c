@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 
 struct builder {
     struct pt_profile *profile;

@@ -11,6 +11,8 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../load/files.h"
+#include "../load/find_files.h"
+#include "../load/read_file.h"
 #include "../log/reader.h"
 
 struct merge {

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_export_options {
     bool samples; /* the weight is the number of samples, not CPU nanoseconds */

@@ -8,10 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../base/json.h"
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
-#include "../profile/time_bins.h"
+#include "../model/frame_text.h"
+#include "../model/time_bins.h"
 #include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
@@ -95,7 +96,7 @@ static uint32_t category_of(const struct pt_profile *profile, const struct pt_fr
     if (frame->kind == PP_FRAME_PYTHON)
         return PYTHON;
     if (frame->kind == PP_FRAME_PSEUDO)
-        return strcmp(pt_string(profile, frame->subject), "[gc]") == 0 ? COLLECTOR : OTHER;
+        return strcmp(pt_string(profile, frame->subject), PP_PSEUDO_GC) == 0 ? COLLECTOR : OTHER;
     bool interpreter = frame->subject != PT_NONE && profile->modules.items[frame->subject].flags & PP_MODULE_PYTHON;
     return interpreter ? INTERPRETER : NATIVE;
 }

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "../base/output.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "export.h"
 
 const struct pt_format pt_formats[] = {

@@ -6,7 +6,7 @@
 
 #include "../base/numbers.h"
 #include "../base/terminal_text.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/sample_order.h"
 
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)

@@ -3,7 +3,7 @@
 #ifndef PT_EXPORT_FRAMES_H
 #define PT_EXPORT_FRAMES_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_frame_parts {
     uint32_t name; /* string: qualified name, symbol as people read it, or "[gc]" */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../base/numbers.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
 #include "../view/sample_order.h"
 #include "export.h"
 #include "frames.h"

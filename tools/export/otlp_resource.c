@@ -2,7 +2,7 @@
 #include "otlp_resource.h"
 
 #include "../base/proto.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/summary.h"
 
 enum { RESOURCE = 1, RESOURCE_ATTRIBUTE = 1 };

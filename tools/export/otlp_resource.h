@@ -3,7 +3,7 @@
 #ifndef PT_EXPORT_OTLP_RESOURCE_H
 #define PT_EXPORT_OTLP_RESOURCE_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Appends a KeyValue as a field; value NULL: the number. None if the value is "". Plain text, not ids: some receivers
  * do not resolve ids here. */

@@ -7,7 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/time_bins.h"
+#include "../model/time_bins.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"

@@ -8,7 +8,7 @@
 
 #include "../base/gzip.h"
 #include "../base/print.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"

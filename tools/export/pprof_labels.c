@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "../base/proto.h"
-#include "../profile/gil_gc.h"
-#include "../profile/traces.h"
+#include "../model/gil_gc.h"
+#include "../model/traces.h"
 
 #define EVENT    "source.event."
 #define NS_IN_MS 1000000u

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/json.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "export.h"

@@ -8,7 +8,7 @@
 #include "../export/export.h"
 #include "../load/files.h"
 #include "../load/load.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
 #include "flame.h"
 
 #define DEFAULT_OUTPUT "pyprof.html"

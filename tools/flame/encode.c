@@ -17,9 +17,9 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../base/proto.h"
-#include "../profile/group.h"
-#include "../profile/selection_words.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
+#include "../query/group.h"
+#include "../query/selection_words.h"
 #include "../view/summary.h"
 #include "flame.h"
 

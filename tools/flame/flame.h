@@ -10,7 +10,7 @@
 
 #include <stdio.h>
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Frames that read the same are one. */
 struct pt_flame_frame {
@@ -67,9 +67,6 @@ void pt_flame_free(struct pt_flame *flame);
  * intervals. */
 void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times);
 
-/* Returns the number of threads of all sides. */
-uint32_t pt_flame_threads(const struct pt_flame *flame);
-
 /* Returns whether the page can group by the word of --by: a very large one lacks contexts, and threads. */
 bool pt_flame_has_group(const struct pt_flame *flame, const char *by);
 
@@ -82,5 +79,14 @@ extern const size_t pt_page_head_size, pt_page_tail_size;
 
 /* Writes the whole page to out. */
 void pt_flame_write(const struct pt_flame *flame, FILE *out);
+
+/* Returns the number of threads of all sides. */
+static inline uint32_t pt_flame_threads(const struct pt_flame *flame)
+{
+    uint32_t count = 0;
+    for (unsigned i = 0; i < flame->side_count; i++)
+        count += flame->sides[i]->threads.count;
+    return count;
+}
 
 #endif

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by time. */
+#include "many.h"
+
 #include <stdlib.h>
 
 #include "../view/sample_order.h"
 #include "buckets.h"
+#include "nodes.h"
 
 #define GIL_STATES ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 

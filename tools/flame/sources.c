@@ -7,7 +7,8 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/self.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
 

@@ -3,7 +3,7 @@
 #ifndef PT_FLAME_SOURCES_H
 #define PT_FLAME_SOURCES_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Returns a JSON object: what shares are of, and the files whose functions are hot, those of the application first,
  * with their lines as far as the source is here and is what ran. `left_out` is how many hot functions have no room. The

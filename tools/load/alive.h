@@ -3,7 +3,7 @@
 #ifndef PT_LOAD_ALIVE_H
 #define PT_LOAD_ALIVE_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Returns what identifies the processes that can be compared by their pids: a boot of a machine, and a pid namespace;
  * "" if the boot is unknown. The caller frees. */

@@ -8,6 +8,7 @@
 
 #include "../base/print.h"
 #include "files.h"
+#include "read_file.h"
 
 static void append_user(struct pt_buffer *text, uint32_t user)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/kind.h"
-#include "../profile/self.h"
+#include "../model/kind.h"
+#include "../query/application.h"
 #include "source_text.h"
 
 /* A script of the application. */

@@ -3,7 +3,7 @@
 #ifndef PT_LOAD_DYNAMIC_CODE_H
 #define PT_LOAD_DYNAMIC_CODE_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* cloudpickle sends functions of a program's main script, or of a notebook, to workers (joblib, Dask): there they keep
  * their name and first line, and have PT_DYNAMIC_CODE as their file. Gives them the script, and makes them what they

@@ -12,7 +12,8 @@
 
 #include "../base/memory.h"
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
+#include "read_file.h"
 
 #define NAME           "pyprof-"
 #define COMMAND_LENGTH 100 /* bytes shown of a command line */

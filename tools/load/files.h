@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the log files that a request means. */
+/* The log files that a request means (find_files.h), and what is known of each before it is read whole. */
 #ifndef PT_LOAD_FILES_H
 #define PT_LOAD_FILES_H
 
 #include "../log/reader.h"
-#include "../profile/model.h"
-#include "../profile/request.h"
-#include "../profile/run_joins.h"
+#include "../model/model.h"
+#include "../model/request.h"
+#include "../model/run_joins.h"
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PT_PROCESS_BYTES (256u << 10)
@@ -44,10 +44,6 @@ struct pt_files {
         int error;                  /* why it cannot be opened */
     } reasons[PT_READ_VERSION + 1]; /* by enum pt_read_result; PT_READ_OK: cannot be opened */
 };
-
-/* Adds the files of the request's paths; without paths those of PYPROF_OUT or ./pyprof.out. Returns false after a
- * message if there is nothing to read. *files starts as {0}; call pt_files_free in either case. */
-bool pt_files_find(struct pt_files *files, const struct pt_load_request *request);
 
 /* Keeps the files of the requested runs: those of an id, all, or the latest run of the directories. Returns false after
  * a message if none is left. */
@@ -95,10 +91,6 @@ void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t si
  * there, is a part of its parent's run. If the parent has no log, it is a part of the run of another child of the same
  * parent and of the same process group (a job of a shell, what a script starts) that was running then. */
 void pt_files_join_runs(struct pt_files *files);
-
-/* Reads a whole file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno on
- * failure. The caller frees. */
-void *pt_read_file(const char *path, size_t most, size_t *size);
 
 void pt_file_free(struct pt_file *file);
 void pt_files_free(struct pt_files *files);

@@ -4,7 +4,7 @@
 #define PT_LOAD_FOLLOW_H
 
 #include "../base/numbers.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 #include "files.h"
 
 struct pt_growing_file;

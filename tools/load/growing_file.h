@@ -3,7 +3,7 @@
 #ifndef PT_LOAD_GROWING_FILE_H
 #define PT_LOAD_GROWING_FILE_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_growing_file {
     char *path;

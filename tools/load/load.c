@@ -9,15 +9,18 @@
 #include <sys/stat.h>
 
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
-#include "../profile/gil_gc.h"
-#include "../profile/select.h"
+#include "../model/frame_text.h"
+#include "../model/gil_gc.h"
+#include "../model/selection.h"
+#include "../query/select.h"
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "alive.h"
 #include "dynamic_code.h"
 #include "files.h"
+#include "find_files.h"
 #include "parts.h"
+#include "read_file.h"
 
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)

@@ -3,7 +3,7 @@
 #ifndef PT_LOAD_H
 #define PT_LOAD_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /*
  * Loads the request's paths: all named files, and of directories the *.pyprof files of the requested runs; without

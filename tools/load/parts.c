@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 
 bool pt_are_of_one_process(const char *a, const char *b)
 {

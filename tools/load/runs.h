@@ -3,7 +3,7 @@
 #ifndef PT_LOAD_RUNS_H
 #define PT_LOAD_RUNS_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_run {
     uint32_t run;   /* string: the run's id */

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 enum pt_source_state {
     PT_SOURCE_READ,

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../base/print.h"
-#include "../profile/requests.h"
-#include "../profile/traces.h"
+#include "../model/http_requests.h"
+#include "../model/traces.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
@@ -116,8 +117,8 @@ void pt_report_accounting(const struct pt_report *report)
                            pt_seconds(sum->estimated_ns));
     if (sum->not_selected)
         pt_print_paragraph(0, 2,
-                           "%.2f s in %" PRIu64
-                           " samples are [not selected]: PYPROF_TRACES=%s keeps stacks of selected traces only",
+                           "%.2f s in %" PRIu64 " samples are " PP_PSEUDO_NOT_SELECTED
+                           ": PYPROF_TRACES=%s keeps stacks of selected traces only",
                            pt_seconds(sum->not_selected_ns), sum->not_selected, pt_traces_setting(report->profile));
     print_other_labels(report);
     print_reasons(sum);

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../load/source_text.h"
-#include "../profile/group.h"
-#include "../profile/middleware.h"
-#include "../profile/requests.h"
-#include "../profile/self.h"
-#include "../profile/task_stacks.h"
+#include "../model/http_requests.h"
+#include "../model/task_stacks.h"
+#include "../query/application.h"
+#include "../query/group.h"
+#include "../query/middleware.h"
+#include "../query/self.h"
 #include "numbered.h"
 
-#define NAMED   "[task "
 #define LEAST   0.1 /* of an endpoint's CPU time: what has less is not worth a line */
 #define DEEPER  0.6 /* of what is awaited: what is awaited in it, and has as much, is said instead */
 #define HEADING 50  /* lines from a function's first decorator to its `def` */
@@ -41,8 +42,9 @@ static uint32_t *task_names(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
         const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
-        if (strncmp(text, NAMED, sizeof NAMED - 1) == 0)
-            names[i] = pt_intern(profile, text + sizeof NAMED - 1, strlen(text) - sizeof NAMED);
+        if (strncmp(text, PP_PSEUDO_TASK_NAMED, sizeof PP_PSEUDO_TASK_NAMED - 1) == 0)
+            names[i] =
+                pt_intern(profile, text + sizeof PP_PSEUDO_TASK_NAMED - 1, strlen(text) - sizeof PP_PSEUDO_TASK_NAMED);
     }
     uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
     for (uint32_t i = 1; i < profile->nodes.count; i++)
@@ -77,7 +79,7 @@ static void add_steps(struct pt_awaits *awaits, const bool *application, const b
             step = add_after(awaits, step, STEP_LINE, pt_frame_line(profile, frame));
         } else if (step && tasks[number]) {
             step = add_after(awaits, step, STEP_TASK, tasks[number]);
-        } else if (step && pseudo && strcmp(pt_string(profile, frame->subject), PT_AWAITED) == 0) {
+        } else if (step && pseudo && strcmp(pt_string(profile, frame->subject), PP_PSEUDO_AWAITED) == 0) {
             step = add_after(awaits, step, STEP_THREAD, 0);
         }
         awaits->step_of[i] = step;

@@ -4,7 +4,7 @@
 #define PT_REPORT_AWAITED_H
 
 #include "../base/json.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_awaited {
     uint64_t ns; /* 0: nothing that matters is awaited */

@@ -3,7 +3,7 @@
 
 #include "../base/fit.h"
 #include "../base/print.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/summary.h"
 #include "awaited.h"
 #include "sums_json.h"

@@ -13,8 +13,8 @@
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"
-#include "../profile/frame_text.h"
-#include "../profile/requests.h"
+#include "../model/frame_text.h"
+#include "../model/http_requests.h"
 #include "compare.h"
 
 /* Exit statuses with --fail-above, as those of diff(1): a comparison that failed is not one that could not be made. */

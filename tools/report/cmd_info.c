@@ -6,7 +6,7 @@
 #include "../base/print.h"
 #include "../cli/commands.h"
 #include "../load/load.h"
-#include "../profile/gil_gc.h"
+#include "../model/gil_gc.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"

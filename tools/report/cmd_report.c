@@ -9,8 +9,8 @@
 #include "../cli/commands.h"
 #include "../load/files.h"
 #include "../load/load.h"
-#include "../profile/selection_words.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
+#include "../query/selection_words.h"
 #include "../view/summary.h"
 #include "report.h"
 
@@ -106,14 +106,6 @@ static void print_next(const struct pt_report *report)
     if (by_trace) /* the page cannot show all beside each other; the one of --trace is in the selection */
         by = report->cli->request.select.trace ? NULL : pt_string(report->profile, trace->id);
     print_command(report->cli, before, by ? command : "pyprof flame", by, "a flame graph for the browser");
-}
-
-void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)
-{
-    if (report->cli->request.by)
-        pt_report_values(report, process, thread);
-    else
-        pt_report_functions(report, process, thread);
 }
 
 static void print_tables(const struct pt_report *report)

@@ -7,9 +7,9 @@
 
 #include "../export/export.h"
 #include "../load/runs.h"
-#include "../profile/frame_text.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/frame_text.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "request_clock.h"
@@ -175,7 +175,7 @@ static void leave_out_uncounted(struct pt_comparison *comparison)
             comparison->functions[kept++] = comparison->functions[i];
         else if (strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0)
             comparison->without_group = true;
-        else if (strcmp(comparison->functions[i].text, PT_UNKNOWN_ROUTE) == 0)
+        else if (strcmp(comparison->functions[i].text, PP_UNKNOWN_ROUTE) == 0)
             comparison->without_route = true;
     }
     comparison->function_count = kept;

@@ -6,10 +6,11 @@
 #include <stdio.h>
 
 #include "../cli/options.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 #include "../view/uncertainty.h"
 
-/* PT_COMPARE_REQUEST: of endpoints whose requests both sides have counted (requests.h); no others are compared then. */
+/* PT_COMPARE_REQUEST: of endpoints whose requests both sides have counted (http_requests.h); no others are compared
+ * then. */
 enum pt_compare_by { PT_COMPARE_SHARE, PT_COMPARE_TIME, PT_COMPARE_CPU, PT_COMPARE_REQUEST };
 
 struct pt_side {

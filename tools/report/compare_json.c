@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "../base/json.h"
-#include "../profile/group.h"
+#include "../query/group.h"
 #include "compare.h"
 
 static void put_side(struct pt_json *json, const char *key, const struct pt_side *side)

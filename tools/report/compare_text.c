@@ -6,8 +6,8 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/summary.h"
 #include "compare.h"
 
@@ -158,7 +158,7 @@ static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
     if (comparison->without_group)
         pt_buffer_text(&text, ", what ran outside of all requests");
     if (comparison->without_route)
-        pt_buffer_text(&text, ", " PT_UNKNOWN_ROUTE);
+        pt_buffer_text(&text, ", " PP_UNKNOWN_ROUTE);
     if (values)
         pt_buffer_format(&text, ", %" PRIu32 " value%s without requests on both sides", values, pt_plural(values, "s"));
     if (text.length)

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/self.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "rows.h"

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/kind.h"
-#include "../profile/package.h"
+#include "../model/frame_text.h"
+#include "../model/kind.h"
+#include "../query/package.h"
 #include "report.h"
 #include "rows.h"
 #include "sums_json.h"

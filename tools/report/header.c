@@ -5,7 +5,7 @@
 
 #include "../base/print.h"
 #include "../load/runs.h"
-#include "../profile/gil_gc.h"
+#include "../model/gil_gc.h"
 #include "../view/command.h"
 #include "../view/summary.h"
 #include "report.h"

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/self.h"
 
 #define OWN      0.25 /* of the samples, that the application's function must have */
 #define COMMON   0.8  /* of an outermost call: a call in it that has as much says nothing */

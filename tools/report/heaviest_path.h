@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_HEAVIEST_PATH_H
 #define PT_REPORT_HEAVIEST_PATH_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_heaviest {
     uint32_t text; /* 0: there is no Python function */

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../base/print.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/summary.h"
 #include "report.h"
 

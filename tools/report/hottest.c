@@ -4,7 +4,8 @@
 #include <stdlib.h>
 
 #include "../base/numbers.h"
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/self.h"
 #include "report.h"
 #include "source_files.h"
 

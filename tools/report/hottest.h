@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_HOTTEST_H
 #define PT_REPORT_HOTTEST_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* The function whose lines are shown, and CPU time by frame. */
 struct pt_hottest {

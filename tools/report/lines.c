@@ -6,7 +6,7 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/source_text.h"
-#include "../profile/self.h"
+#include "../query/self.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
 #include "hottest.h"

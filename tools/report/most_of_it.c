@@ -4,11 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/middleware.h"
-#include "../profile/package.h"
-#include "../profile/requests.h"
-#include "../profile/self.h"
+#include "../../preload/common/label_kinds.h"
+#include "../model/frame_text.h"
+#include "../model/http_requests.h"
+#include "../query/application.h"
+#include "../query/middleware.h"
+#include "../query/package.h"
+#include "../query/self.h"
 #include "report.h"
 
 /* CPU time of a function or package, in samples of a value. */
@@ -79,7 +81,7 @@ static void choose_shown(struct pt_most *most, struct pt_profile *profile, bool 
 
 struct pt_most *pt_most_new(struct pt_profile *profile, const char *by, bool lines)
 {
-    static const char *const with_outside[] = {"endpoint", "task", "greenlet"};
+    static const char *const with_outside[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     struct pt_most *most = pt_alloc(1, sizeof *most);
     *most = (struct pt_most){.profile = profile, .texts = pt_frame_texts(profile, lines)};
     most->package = packages_below_middleware(profile);
@@ -88,7 +90,7 @@ struct pt_most *pt_most_new(struct pt_profile *profile, const char *by, bool lin
         most->has_outside |= strcmp(by, with_outside[i]) == 0;
     if (!most->has_outside)
         return most;
-    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PT_UNKNOWN_ROUTE);
+    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PP_UNKNOWN_ROUTE);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
         most->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *most->outside_ns[i]);
     most->samples_ns = pt_alloc(profile->nodes.count, sizeof *most->samples_ns);

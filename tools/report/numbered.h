@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_NUMBERED_H
 #define PT_REPORT_NUMBERED_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 #define PT_NUMBERED 20u
 

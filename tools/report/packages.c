@@ -5,9 +5,9 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../profile/group.h"
-#include "../profile/package.h"
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/group.h"
+#include "../query/package.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "rows.h"

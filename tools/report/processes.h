@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_PROCESSES_H
 #define PT_REPORT_PROCESSES_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Appends the pid and what the process runs: its command line as it was typed, from where it differs from `previous`
  * on, which may be "", or of whom it is a worker if it was forked and runs the same. */

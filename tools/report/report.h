@@ -6,7 +6,7 @@
 
 #include "../base/json.h"
 #include "../cli/options.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 #include "../view/call_tree.h"
 #include "../view/uncertainty.h"
 

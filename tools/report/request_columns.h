@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_REQUEST_COLUMNS_H
 #define PT_REPORT_REQUEST_COLUMNS_H
 
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
 #include "shares.h"
 
 struct pt_request_columns {

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../profile/self.h"
+#include "../query/application.h"
+#include "../query/self.h"
 #include "../view/summary.h"
 
 #define FILES_LISTED 5

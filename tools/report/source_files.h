@@ -3,7 +3,7 @@
 #ifndef PT_REPORT_SOURCE_FILES_H
 #define PT_REPORT_SOURCE_FILES_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Whole components: "app.py" is the end of "/srv/app.py", not of "/srv/myapp.py". */
 bool pt_is_end_of_path(const char *path, const char *end);

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../profile/gil_gc.h"
+#include "../model/gil_gc.h"
 #include "../view/summary.h"
 
 #define MEDIAN 0.50

@@ -4,7 +4,7 @@
 #define PT_REPORT_SUMS_JSON_H
 
 #include "../base/json.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Puts the keys of accounting, states, cost and warnings of one process, or of all (PT_NONE). */
 void pt_json_sums(struct pt_json *json, const struct pt_profile *profile, uint32_t process);

@@ -4,7 +4,7 @@
 
 #include "../base/fit.h"
 #include "../base/print.h"
-#include "../profile/gil_gc.h"
+#include "../model/gil_gc.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
 #include "processes.h"

@@ -5,10 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/label_kinds.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/group.h"
-#include "../profile/traces.h"
+#include "../model/traces.h"
+#include "../query/group.h"
 #include "../view/summary.h"
 #include "report.h"
 #include "sums_json.h"
@@ -63,7 +64,7 @@ static void count_places(struct spans *spans, const struct pt_profile *profile)
 static struct spans spans_of(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_group names = pt_group_by(profile, "span");
+    struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
     struct spans spans = {0};
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -85,7 +86,7 @@ static struct spans spans_of(const struct pt_report *report)
 
 uint32_t *pt_report_trace_names(struct pt_profile *profile)
 {
-    static const char *const contexts[] = {"span", "endpoint"}; /* that of the endpoint counts */
+    static const char *const contexts[] = {PP_KEY_SPAN, PP_KEY_ENDPOINT}; /* that of the endpoint counts */
     uint32_t strings = profile->strings.count, *names = pt_alloc(strings, sizeof *names);
     uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
     for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {

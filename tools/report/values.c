@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/label_kinds.h"
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/summary.h"
 #include "awaited.h"
 #include "most_of_it.h"
@@ -108,7 +109,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         values.items[value].ns += sample->cpu_ns;
         values.items[value].count += sample->count;
     }
-    if (for_people && (strcmp(by, "task") == 0 || strcmp(by, "greenlet") == 0))
+    if (for_people && (strcmp(by, PP_KEY_TASK) == 0 || strcmp(by, PP_KEY_GREENLET) == 0))
         join_numbered(profile, &values, most);
     struct pt_heaviest *heaviest = pt_most_by_value(most);
     for (uint32_t i = 0; i < profile->strings.count; i++) {
@@ -324,7 +325,7 @@ static void print_outside(const struct table *table, const struct values *values
 {
     bool routed = table->report->profile->selected; /* a selection says nothing of the others */
     for (uint32_t i = 0; i < values->count; i++)
-        routed |= values->items[i].value && strcmp(text_of(table, &values->items[i]), PT_UNKNOWN_ROUTE) != 0;
+        routed |= values->items[i].value && strcmp(text_of(table, &values->items[i]), PP_UNKNOWN_ROUTE) != 0;
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
         if (pt_percent(value->ns, table->whole_ns) < MUCH_PERCENT)
@@ -335,9 +336,9 @@ static void print_outside(const struct table *table, const struct values *values
                 PT_NO_GROUP ": no request is known, as in imports, the event loop, the server's own code and, without "
                             "libpyprof.wsgi() or asgi(), greenlets that a request spawns and tasks that it does "
                             "not await");
-        else if (strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) == 0)
+        else if (strcmp(text_of(table, value), PP_UNKNOWN_ROUTE) == 0)
             pt_print_paragraph(
-                0, 2, PT_UNKNOWN_ROUTE ": %s",
+                0, 2, PP_UNKNOWN_ROUTE ": %s",
                 routed
                     ? "requests before their route is found, as in middleware, or after it is gone, as the bodies that "
                       "are streamed; and those that have none"
@@ -379,7 +380,7 @@ static void print_first(const struct table *table, const struct values *values, 
 static struct pt_awaited awaited_by(const struct table *table, const struct pt_awaits *awaits,
                                     const struct value *value)
 {
-    bool known = value->value && strcmp(text_of(table, value), PT_UNKNOWN_ROUTE) != 0;
+    bool known = value->value && strcmp(text_of(table, value), PP_UNKNOWN_ROUTE) != 0;
     return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
 }
 
@@ -454,7 +455,7 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
 
 void pt_report_values_unasked(const struct pt_report *report)
 {
-    static const char *const answers[] = {"endpoint", "task", "greenlet"};
+    static const char *const answers[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     const size_t count = sizeof answers / sizeof answers[0];
     size_t i = 0;
     while (i < count && !pt_has_group(report->profile, answers[i]))

@@ -8,6 +8,7 @@
 
 #include "../base/gzip.h"
 #include "../base/proto.h"
+#include "../load/read_file.h"
 #include "../log/reader.h"
 
 /* Returns the sequence number of the block that would follow; 0: none is to follow. */

@@ -17,7 +17,7 @@
 #include "../load/alive.h"
 #include "../load/files.h"
 #include "../load/load.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "bill.h"

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 
 struct function {
     uint32_t module;

@@ -3,7 +3,7 @@
 #ifndef PT_SYMBOLS_CALLERS_H
 #define PT_SYMBOLS_CALLERS_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /*
  * Sets the `caller` of native frames without a symbol: "deflate", the nearest caller with a name, if between the two

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "../base/numbers.h"
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 
 #define LIBRARY      "libdebuginfod.so.1"
 #define MOST_NS      UINT64_C(90000000000) /* of all fetches */

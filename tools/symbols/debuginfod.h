@@ -4,7 +4,7 @@
 #ifndef PT_SYMBOLS_DEBUGINFOD_H
 #define PT_SYMBOLS_DEBUGINFOD_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_debuginfod;
 

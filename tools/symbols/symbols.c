@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../profile/frame_text.h"
+#include "../model/frame_text.h"
 #include "debug_files.h"
 #include "debug_info.h"
 #include "debuginfod.h"

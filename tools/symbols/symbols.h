@@ -3,7 +3,7 @@
 #ifndef PT_SYMBOLS_H
 #define PT_SYMBOLS_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /*
  * Looks up all native frames, module by module, in the files that debug_files.h chooses, and fetches debug information

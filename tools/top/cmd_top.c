@@ -7,7 +7,7 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../profile/group.h"
+#include "../query/group.h"
 #include "screen.h"
 #include "terminal.h"
 

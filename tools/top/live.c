@@ -5,8 +5,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/gil_gc.h"
+#include "../model/frame_text.h"
+#include "../model/gil_gc.h"
 #include "../symbols/symbols.h"
 
 /* Flushes come each second: a process that wrote within this time is up to date. */

@@ -4,8 +4,8 @@
 #define PT_TOP_LIVE_H
 
 #include "../load/follow.h"
-#include "../profile/fold.h"
-#include "../profile/task_stacks.h"
+#include "../model/task_stacks.h"
+#include "../query/fold.h"
 #include "target.h"
 
 #define PT_LIVE_WINDOW_NS UINT64_C(10000000000)

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../report/shares.h"
 #include "../view/call_tree.h"
 #include "../view/command.h"

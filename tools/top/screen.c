@@ -9,8 +9,8 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/files.h"
-#include "../profile/group.h"
-#include "../profile/requests.h"
+#include "../model/http_requests.h"
+#include "../query/group.h"
 #include "../view/command.h"
 #include "../view/summary.h"
 

@@ -12,7 +12,7 @@
 
 #include "../doctor/checks.h"
 #include "../load/follow.h"
-#include "../profile/select.h"
+#include "../model/selection.h"
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
 #define LATELY_NS    UINT64_C(1000000000)

@@ -6,7 +6,7 @@
 #include <pthread.h>
 
 #include "../cli/options.h"
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Identifies a wanted process by what its log says. Before the log of the running process is found, only its pid and
  * perhaps its host are known. */

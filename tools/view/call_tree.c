@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../profile/frame_text.h"
-#include "../profile/gil_gc.h"
+#include "../model/frame_text.h"
+#include "../model/gil_gc.h"
 
 struct builder {
     struct pt_profile *profile;

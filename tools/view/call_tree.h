@@ -6,7 +6,7 @@
 #ifndef PT_VIEW_CALL_TREE_H
 #define PT_VIEW_CALL_TREE_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_view_node {
     uint32_t parent;    /* less than its own number; node 0 is the root */

@@ -5,7 +5,7 @@
 
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../profile/self.h"
+#include "../query/self.h"
 #include "summary.h"
 
 #define MOST_LINES      (2u << 20)

@@ -3,7 +3,7 @@
 #ifndef PT_VIEW_LINE_SUMS_H
 #define PT_VIEW_LINE_SUMS_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* CPU time of a line: of Python by itself with the native code that it calls (self.h), unless that has a line of its
  * own in these files, of native code by itself; and with all that it calls; recursion counts once. */

@@ -4,7 +4,7 @@
 #ifndef PT_VIEW_NUMBERING_H
 #define PT_VIEW_NUMBERING_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 struct pt_numbering {
     uint32_t *given;   /* by item; 0: none yet */

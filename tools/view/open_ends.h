@@ -3,7 +3,7 @@
 #ifndef PT_VIEW_OPEN_ENDS_H
 #define PT_VIEW_OPEN_ENDS_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 enum pt_end {
     PT_END_ITSELF, /* it returned or left by exit; or exec replaced it */

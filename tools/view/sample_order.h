@@ -4,7 +4,7 @@
 #ifndef PT_VIEW_SAMPLE_ORDER_H
 #define PT_VIEW_SAMPLE_ORDER_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Sorts samples and merges those that compare equal. Returns how many are left. */
 uint32_t pt_merge_equal(struct pt_sample *samples, uint32_t count, int (*compare)(const void *a, const void *b));

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../base/memory.h"
 #include "../base/numbers.h"
 
@@ -141,7 +142,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
-        warn(warnings, "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is [unsampled]: %s",
+        warn(warnings,
+             "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED ": %s",
              unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
                    : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
@@ -159,7 +161,7 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
-             " samples) was seen but could not be kept; it is counted as [lost]",
+             " samples) was seen but could not be kept; it is counted as " PP_PSEUDO_LOST,
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
     if (costs_much(sum, processes))

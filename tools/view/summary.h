@@ -3,7 +3,7 @@
 #ifndef PT_VIEW_SUMMARY_H
 #define PT_VIEW_SUMMARY_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Returns the accounting of one process, or of all (process == PT_NONE), with what is pending added to unsampled: the
  * sum that users see is sampled + unsampled + lost + own + thread exit + difference = cpu. */

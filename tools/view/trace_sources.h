@@ -3,7 +3,7 @@
 #ifndef PT_VIEW_TRACE_SOURCES_H
 #define PT_VIEW_TRACE_SOURCES_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Appends why, as of what the library says of a process (PT_NONE: of all) of a run (a string; PT_NONE: of any); nothing
  * if PYPROF_TRACES was not set, if the profile has a trace, or if it may have some that were not loaded. */

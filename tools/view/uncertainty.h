@@ -14,7 +14,7 @@
 #ifndef PT_VIEW_UNCERTAINTY_H
 #define PT_VIEW_UNCERTAINTY_H
 
-#include "../profile/model.h"
+#include "../model/model.h"
 
 /* Sums up the samples that shares come from. */
 struct pt_draws {

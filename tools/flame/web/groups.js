@@ -2,7 +2,7 @@
 
 const NO_GROUP = "(none)", LEFT_OUT = "[not selected]", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
-/* As in tools/profile/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
+/* As in tools/query/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
 const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\]|await)/;
 const GENERATED = /^<(?!string>$|stdin>$)/;
 
@@ -16,7 +16,7 @@ function packageInPath(path) {
     return found ? found[1].replace(/\.py$/, "") : "";
 }
 
-/* By frame: the package of what is a package's own code, as in tools/profile/package.c; "": that is its caller's. */
+/* By frame: the package of what is a package's own code, as in tools/query/package.c; "": that is its caller's. */
 function ownPackages(data) {
     return data.frames.kind.map((kind, i) => {
         const path = data.strings[data.frames.path[i]];

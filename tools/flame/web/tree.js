@@ -42,7 +42,7 @@ function sumCells(data, state, shape) {
     return {self, samples};
 }
 
-/* What folding does with a frame, as in tools/profile/fold.c. */
+/* What folding does with a frame, as in tools/query/fold.c. */
 const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4, FOLD_AWAITED = 5;
 const TASK = /^\[task[ \]]/, AWAITED = "[awaited]", CREATOR = "[creator]";
 
@@ -81,7 +81,7 @@ function childAdder(most) {
 
 /* The tree with some native frames folded into the Python functions that run them, as --native says, or with all code
  * of others folded into the application's; `place` is where
- * each node has gone, `under` and `base` are as in tools/profile/fold.h. */
+ * each node has gone, `under` and `base` are as in tools/query/fold.h. */
 function foldedShape(data, level) {
     const classes = foldClasses(data, level), none = level === "none" || level === OWN_CODE;
     const [interpreter, libraries, loop, others] = data.outside, native = level === OWN_CODE ? others : libraries;

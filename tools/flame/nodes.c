@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "nodes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/frame_text.h"
+
+/* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
+static uint32_t first_part(struct pt_profile *strings, const char *path)
+{
+    size_t length = strcspn(path, "/");
+    if (!path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0)
+        length -= 3;
+    return pt_intern(strings, path, length);
+}
+
+static void python_frame(struct pt_flame *flame, const struct pt_profile *from, const struct pt_frame *frame,
+                         struct pt_flame_frame *to)
+{
+    const struct pt_function *function = &from->functions.items[frame->subject];
+    const char *path = pt_string(from, function->file), *file = pt_string(from, function->short_file);
+    const char *package = pt_path_in_packages(path);
+    to->kind = pt_kind_of(from, frame);
+    to->path = pt_intern_text(flame->merged, path);
+    to->file = pt_intern_text(flame->merged, file);
+    if (package)
+        to->module = first_part(flame->merged, package);
+    else if (to->kind == PT_KIND_STANDARD)
+        to->module = pt_intern_text(flame->merged, "standard library");
+    else
+        to->module = first_part(flame->merged, *file == '/' ? pt_base_name(file) : file);
+}
+
+static void native_frame(struct pt_flame *flame, const struct pt_profile *from, const struct pt_frame *frame,
+                         struct pt_flame_frame *to, bool lines)
+{
+    const char *path = frame->subject == PT_NONE ? "" : pt_string(from, from->modules.items[frame->subject].path);
+    const char *base = pt_base_name(path);
+    to->kind = pt_kind_of(from, frame);
+    to->path = pt_intern_text(flame->merged, path);
+    to->file = to->module = pt_intern_text(flame->merged, base);
+    if (lines && frame->line) {
+        const char *source = pt_string(from, frame->source);
+        to->path = pt_intern_text(flame->merged, source);
+        to->file = pt_intern_text(flame->merged, pt_base_name(source));
+        to->line = frame->line;
+    }
+}
+
+/* Returns the name: the part of the text before the place in parentheses. */
+static uint32_t name_of(struct pt_flame *flame, const char *text, const struct pt_flame_frame *frame)
+{
+    size_t length = strlen(text), place = strlen(pt_string(flame->merged, frame->file)) + 3;
+    if (frame->line)
+        place += (size_t)snprintf(NULL, 0, ":%" PRIu32, frame->line);
+    bool fits = frame->file && length > place && strncmp(text + length - place, " (", 2) == 0;
+    return fits ? pt_intern(flame->merged, text, length - place) : pt_intern_text(flame->merged, text);
+}
+
+PT_DEFINE_ADD(static uint32_t add_frame, struct pt_flame, frames, struct pt_flame_frame, item->text, item->kind)
+
+static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *from, uint32_t number, bool lines)
+{
+    const struct pt_frame *frame = &from->frames.items[number];
+    struct pt_flame_frame to = {.kind = PT_KIND_PSEUDO};
+    struct pt_buffer text = {0};
+    pt_frame_text(&text, from, number, lines);
+    if (frame->kind == PP_FRAME_PYTHON) {
+        python_frame(flame, from, frame, &to);
+        to.line = lines && frame->line ? frame->line : from->functions.items[frame->subject].first_line;
+    } else if (frame->kind == PP_FRAME_NATIVE) {
+        native_frame(flame, from, frame, &to, lines);
+    }
+    to.name = name_of(flame, text.data, &to);
+    /* Between two profiles a function may have moved within its file. */
+    const char *colon = flame->side_count > 1 && !lines && to.line ? strrchr(text.data, ':') : NULL;
+    if (colon && to.name != pt_intern_text(flame->merged, text.data))
+        text.length = (size_t)(colon - text.data);
+    to.text = pt_intern(flame->merged, text.data, text.length);
+    pt_buffer_free(&text);
+    number = add_frame(flame, &to);
+    flame->frames.items[number].line = to.line; /* where it is now */
+    return number;
+}
+
+/* Returns the page's numbers of all frames. Without lines all frames of a Python function are one. */
+static uint32_t *add_frames(struct pt_flame *flame, const struct pt_profile *from)
+{
+    uint32_t *frames = pt_alloc(from->frames.count, sizeof *frames);
+    uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
+    for (uint32_t i = 0; i < from->frames.count; i++) {
+        const struct pt_frame *frame = &from->frames.items[i];
+        uint32_t *known = frame->kind == PP_FRAME_PYTHON && !flame->lines ? &functions[frame->subject] : NULL;
+        frames[i] = known && *known ? *known - 1 : frame_number(flame, from, i, flame->lines);
+        if (known)
+            *known = frames[i] + 1;
+    }
+    free(functions);
+    return frames;
+}
+
+uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from)
+{
+    uint32_t *frames = add_frames(flame, from);
+    uint32_t *nodes = pt_alloc(from->nodes.count, sizeof *nodes);
+    for (uint32_t i = 1; i < from->nodes.count; i++) {
+        const struct pt_node *node = &from->nodes.items[i];
+        nodes[i] = pt_add_node(flame->merged, nodes[node->parent], frames[node->frame]);
+    }
+    free(frames);
+    return nodes;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "find_files.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/numbers.h"
+#include "../base/output.h"
+
+static void add_log(void *files, const char *path)
+{
+    pt_files_add(files, path, false);
+}
+
+static bool add_path(struct pt_files *files, const char *path)
+{
+    struct stat status;
+    if (stat(path, &status) != 0) {
+        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
+        return false;
+    }
+    if (!S_ISDIR(status.st_mode))
+        return pt_files_add(files, path, true);
+    int count = pt_each_log(path, add_log, files);
+    if (count < 0)
+        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
+    if (count == 0)
+        pt_message_to(files->messages,
+                      "%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path,
+                      path);
+    return count > 0;
+}
+
+/* Of the fallback directory only a hint is given: what lies there may be of any program. */
+static bool add_default(struct pt_files *files, const char *run, char *const *typed)
+{
+    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    bool found = pt_each_log(directory, add_log, files) > 0;
+    char *latest = found ? NULL : pt_fallback_latest(fallback);
+    struct pt_buffer command = {0};
+    pt_buffer_text(&command, typed ? "pyprof " : "pyprof report ");
+    for (; typed && *typed; typed++) {
+        pt_append_argument(&command, *typed);
+        pt_buffer_text(&command, " ");
+    }
+    pt_append_argument(&command, fallback);
+    if (!found && run)
+        pt_message_to(files->messages, "%s: no such file or directory, and no profile in %s that could have this run",
+                      run, directory);
+    else if (latest)
+        pt_message_to(
+            files->messages,
+            "no profile in %s; the latest in %s is of %s\nIf it is that: %s\nTo make one: pyprof run -- COMMAND",
+            directory, fallback, latest, command.data);
+    else if (!found)
+        pt_message_to(files->messages,
+                      "no profile in %s: record one with 'pyprof run -- python app.py', or give its path", directory);
+    pt_buffer_free(&command);
+    free(directory);
+    free(fallback);
+    free(latest);
+    return found;
+}
+
+/* Puts longer copies of a log before shorter ones: only the first is read, and a copy that was taken while the log
+ * grew, or was cut, has less of it. The files are in the order of by_start. */
+static void longest_first(struct pt_files *files)
+{
+    for (uint32_t i = 1; i < files->count; i++) {
+        struct pt_file *file = &files->items[i];
+        for (struct pt_file *at = file;
+             at-- > files->items && at->start_unix_ns == file->start_unix_ns && at->segment == file->segment;)
+            if (*at->instance && strcmp(at->instance, file->instance) == 0 && at->size < file->size) {
+                struct pt_file shorter = *at;
+                *at = *file;
+                *file = shorter;
+                file = at;
+            }
+    }
+}
+
+static void say_nothing_usable(const struct pt_files *files)
+{
+    struct pt_buffer text = {0};
+    for (unsigned i = PT_READ_OK + 1; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
+        if (files->reasons[i].count && files->reasons[i].count == files->unusable)
+            pt_buffer_format(&text, "%s%s: %s", files->reasons[i].path, files->unusable > 1 ? " …" : "",
+                             pt_read_result_text(i));
+    if (!text.length) {
+        pt_buffer_text(&text, "nothing that can be read: ");
+        pt_files_append_unusable(&text, files);
+    }
+    pt_message_to(files->messages, "%s", text.data);
+    pt_buffer_free(&text);
+}
+
+static int by_start(const void *a, const void *b)
+{
+    const struct pt_file *x = a, *y = b;
+    return pt_compare(x->start_unix_ns, y->start_unix_ns) ?: pt_compare(x->segment, y->segment)
+                                                          ?: strcmp(x->path, y->path);
+}
+
+bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
+{
+    files->messages = request->messages;
+    bool found = request->path_count ? true : add_default(files, request->run, request->typed);
+    for (int i = 0; found && i < request->path_count; i++)
+        found = add_path(files, request->paths[i]);
+    if (found)
+        pt_files_add_fallbacks(files, NULL, 0);
+    if (found)
+        pt_files_join_runs(files);
+    uint32_t foreign = found && !request->all && !request->run ? pt_files_drop_foreign(files) : 0;
+    if (found && !files->count && !foreign)
+        say_nothing_usable(files);
+    /* names begin with a pid, and pids start again at 1 */
+    if (files->count)
+        qsort(files->items, files->count, sizeof *files->items, by_start);
+    longest_first(files);
+    return found && files->count;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "read_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void *pt_read_file(const char *path, size_t most, size_t *size)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    struct stat status;
+    if (descriptor < 0)
+        return NULL;
+    if (fstat(descriptor, &status) != 0) {
+        close(descriptor);
+        return NULL;
+    }
+    size_t room = S_ISREG(status.st_mode) && (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
+    char *data = malloc(room + 1);
+    size_t length = 0;
+    while (data && length < room) {
+        ssize_t got = read(descriptor, data + length, room - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            free(data);
+            data = NULL;
+        }
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    *size = length;
+    return data;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Describes a request: which logs to load, and what to keep of them. */
+#ifndef PT_MODEL_REQUEST_H
+#define PT_MODEL_REQUEST_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "../../preload/common/settings.h"
+#include "../base/message.h"
+#include "../log/reader.h"
+
+#define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
+
+/* Says which native frames are shown; the others are folded into the Python functions that run them (query/fold.h). */
+enum pt_native {
+    PT_NATIVE_LIBRARIES, /* those of extensions and libraries */
+    PT_NATIVE_NONE,
+    PT_NATIVE_ALL, /* with the interpreter's own */
+};
+
+/* Selects the samples to keep. All zero: all samples. */
+struct pt_selection {
+    uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
+    /* As the options of these names take them; NULL: not given. */
+    const char *pid, *thread, *not_thread, *focus, *ignore;
+    const char *trace; /* hexadecimal digits that its id begins with; with this, request PT_TRACES_ONLY */
+    bool no_awaiters;  /* stacks are without the tasks that await theirs (task_stacks.h) */
+    bool join_pools;   /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
+    enum pt_native native;
+};
+
+/* Says how much is kept; each value takes less memory than the one before it. */
+enum pt_keep {
+    PT_KEEP_SAMPLES,
+    /* Samples are not split by thread or GIL; threads have sums. With `timed`, further samples at node 0 say
+     * when each thread was busy, so that all CPU time is there twice. */
+    PT_KEEP_STACKS,
+    PT_KEEP_SUMS, /* no samples: processes of all runs and their accounting */
+};
+
+/* Says what becomes of the single samples of traces that were kept (traces.h). Samples that are summed up include them.
+ */
+enum pt_traces {
+    PT_TRACES_NONE,   /* they are left out */
+    PT_TRACES_ONLY,   /* nothing else is kept */
+    PT_TRACES_APART,  /* they are kept, and what is summed up is without them; not for a request with times */
+    PT_TRACES_BESIDE, /* they are kept beside all that is summed up: their CPU time is there twice */
+};
+
+typedef bool pt_wants_process(void *context, const struct pt_log_process *process);
+
+/* Starts as {0}, which requests all samples of the latest run in the default directory. It must neither change nor move
+ * until its profile is freed. */
+struct pt_load_request {
+    char *const *paths; /* files and directories; path_count 0: the default directory (files.h) */
+    int path_count;
+    const char *run; /* runs whose id begins with this; NULL: the latest run of a directory */
+    bool all;        /* all runs of a directory */
+
+    struct pt_selection select;
+    const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
+    bool by_roots;         /* and it is the first frame of each stack */
+    bool middleware;       /* the profile says which functions are (middleware.h) */
+    enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
+    enum pt_keep keep;
+    bool plain;             /* samples are not split by GIL */
+    bool usage;             /* what processes had used at the end of each interval */
+    bool no_names;          /* native frames keep the names that the log has for them */
+    bool callers;           /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
+    bool timed;             /* samples of different intervals stay apart … */
+    uint64_t timed_from_ns; /* … if these end after this (unix); the others have interval 0 and no thread */
+    uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
+    bool merge_intervals;   /* … intervals become longer (time_bins.h); otherwise nothing is loaded */
+
+    pt_wants_process *wants; /* returns false for processes to leave out, to any thread; NULL: none */
+    void *wants_context;
+
+    char *const *typed; /* pyprof's arguments, a NULL after them, to suggest with another directory; NULL: a report */
+    const struct pt_messages *messages; /* NULL: messages are dropped */
+};
+
+#endif

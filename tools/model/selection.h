@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a selection asks for: known before anything is read. */
+#ifndef PT_MODEL_SELECTION_H
+#define PT_MODEL_SELECTION_H
+
+#include "request.h"
+
+/* Returns whether --thread or --not-thread is a list of ids and not a pattern for names. */
+bool pt_names_ids(const char *thread);
+
+/* Returns whether --thread or --not-thread is a pattern for names, which are known only after everything is read. */
+bool pt_selects_names(const struct pt_selection *select);
+
+/* Returns whether --focus or --ignore is given. */
+bool pt_selects_contents(const struct pt_selection *select);
+
+/* Returns whether --from or --to is given; both count from the run's start. */
+bool pt_selects_time(const struct pt_selection *select);
+
+/* Returns whether samples are left out while the logs are read (taken.h). */
+bool pt_selects_early(const struct pt_selection *select);
+
+/* Returns whether samples are left out at all. */
+bool pt_leaves_samples_out(const struct pt_selection *select);
+
+/* Returns whether samples are left out by their threads or stacks. */
+bool pt_selects_stacks(const struct pt_selection *select);
+
+/* Returns what to keep: the request's `keep`, or more if the selection needs the thread of each sample. */
+enum pt_keep pt_keep_for(const struct pt_load_request *request);
+
+/* Returns whether the pid is in a list with commas, as --pid takes it. */
+bool pt_pid_is_listed(const char *list, uint64_t pid);
+
+#endif

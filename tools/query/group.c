@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "group.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../preload/common/label_kinds.h"
+#include "../../preload/common/pseudo_frames.h"
+#include "../model/http_requests.h"
+#include "../model/traces.h"
+#include "package.h"
+
+#define TRACE "trace"
+
+/* The contexts that the library knows, in the order in which they answer whose CPU it was. */
+static const struct {
+    const char *key, *source;
+} contexts[] = {
+    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI and aiohttp, "
+                      "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
+    {PP_KEY_TASK, "asyncio and trio"},
+    {PP_KEY_GREENLET, "gevent, eventlet and greenlet"},
+    {PP_KEY_SPAN, "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},
+};
+#define CONTEXTS (sizeof contexts / sizeof contexts[0])
+
+/* Returns the key of the labels that the word is about; NULL: none, it is "thread" or "package". */
+static const char *key_of(const char *by)
+{
+    if (strncmp(by, PT_GROUP_OWN, sizeof PT_GROUP_OWN - 1) == 0)
+        return by + sizeof PT_GROUP_OWN - 1;
+    if (strcmp(by, TRACE) == 0)
+        return PT_TRACE_ID;
+    return strcmp(by, "thread") == 0 || strcmp(by, "package") == 0 ? NULL : by;
+}
+
+/* Returns the first value that the set has for the key; 0: none. */
+static uint32_t value_in(const struct pt_profile *profile, uint32_t number, const char *key)
+{
+    const struct pt_label_set set = profile->label_sets.items[number];
+    for (uint32_t i = set.first; i < set.first + set.count; i++)
+        if (strcmp(pt_string(profile, profile->labels.items[i].key), key) == 0)
+            return profile->labels.items[i].value;
+    return 0;
+}
+
+static uint32_t *values_by_labels(const struct pt_profile *profile, const char *key)
+{
+    uint32_t *values = pt_alloc(profile->label_sets.count, sizeof *values);
+    for (uint32_t i = 1; i < profile->label_sets.count; i++) {
+        values[i] = value_in(profile, i, key);
+        if (!values[i] && strcmp(key, PP_KEY_TASK) == 0)
+            values[i] = value_in(profile, i, PP_KEY_AWAITER);
+    }
+    return values;
+}
+
+static uint32_t *values_by_thread(const struct pt_profile *profile)
+{
+    uint32_t *values = pt_alloc(profile->threads.count, sizeof *values);
+    for (uint32_t i = 0; i < profile->threads.count; i++)
+        values[i] = profile->threads.items[i].tid ? profile->threads.items[i].name : 0;
+    return values;
+}
+
+static void find_left_out(const struct pt_profile *profile, struct pt_group *group)
+{
+    for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
+        const struct pt_frame *pseudo = &profile->frames.items[frame];
+        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), PP_PSEUDO_NOT_SELECTED) != 0)
+            continue;
+        for (uint32_t i = 1; i < profile->nodes.count; i++)
+            if (!profile->nodes.items[i].parent && profile->nodes.items[i].frame == frame)
+                *group = (struct pt_group){group->of, group->values, i, pseudo->subject};
+    }
+}
+
+struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
+{
+    const char *key = key_of(by);
+    struct pt_group group = {.of = key                         ? PT_GROUP_OF_LABELS
+                                   : strcmp(by, "thread") == 0 ? PT_GROUP_OF_THREAD
+                                                               : PT_GROUP_OF_STACK};
+    group.values = key                              ? values_by_labels(profile, key)
+                   : group.of == PT_GROUP_OF_THREAD ? values_by_thread(profile)
+                                                    : pt_packages_by_node(profile);
+    find_left_out(profile, &group);
+    return group;
+}
+
+void pt_group_free(struct pt_group *group)
+{
+    free(group->values);
+    *group = (struct pt_group){0};
+}
+
+/* Returns, by label set, whether a sample has it; of a profile whose samples were taken out all have been there. The
+ * caller frees. */
+static bool *used_sets(const struct pt_profile *profile)
+{
+    bool *used = pt_alloc(profile->label_sets.count, sizeof *used);
+    for (uint32_t i = 0; !profile->samples.count && i < profile->label_sets.count; i++)
+        used[i] = true;
+    for (uint32_t i = 0; profile->label_sets.count > 1 && i < profile->samples.count; i++)
+        used[profile->samples.items[i].labels] = true;
+    return used;
+}
+
+bool pt_has_group(const struct pt_profile *profile, const char *by)
+{
+    const char *key = key_of(by);
+    if (!key || (strcmp(key, PT_COUNTED_BY) == 0 && pt_has_requests(profile)))
+        return true;
+    uint32_t *values = values_by_labels(profile, key);
+    bool *used = used_sets(profile), found = false;
+    for (uint32_t i = 1; !found && i < profile->label_sets.count; i++)
+        found = values[i] && used[i];
+    free(used);
+    free(values);
+    return found;
+}
+
+void pt_group_title(struct pt_buffer *text, const char *by)
+{
+    size_t word = strcspn(by, ":");
+    for (size_t i = 0; i < word; i++)
+        pt_buffer_format(text, "%c", by[i] - 'a' + 'A');
+    if (by[word])
+        pt_buffer_format(text, " %s", by + word + 1);
+}
+
+static bool is_context(const char *key)
+{
+    bool found = strcmp(key, PP_KEY_AWAITER) == 0;
+    for (size_t i = 0; i < CONTEXTS; i++)
+        found |= strcmp(key, contexts[i].key) == 0;
+    return found;
+}
+
+void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context, const char *word), void *context)
+{
+    bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
+    struct pt_buffer word = {0};
+    for (size_t i = 0; i < CONTEXTS; i++)
+        if (pt_has_group(profile, contexts[i].key))
+            each(context, contexts[i].key);
+    for (uint32_t i = 1; i < profile->label_sets.count; i++) {
+        const struct pt_label_set set = profile->label_sets.items[i];
+        for (uint32_t j = set.first; used[i] && j < set.first + set.count; j++) {
+            uint32_t key = profile->labels.items[j].key;
+            if (listed[key] || is_context(pt_string(profile, key)))
+                continue;
+            listed[key] = true;
+            bool trace = profile->request->traces && strcmp(pt_string(profile, key), PT_TRACE_ID) == 0;
+            pt_buffer_clear(&word);
+            pt_buffer_format(&word, trace ? TRACE : PT_GROUP_OWN "%s", pt_string(profile, key));
+            each(context, word.data);
+        }
+    }
+    each(context, "thread");
+    each(context, "package");
+    pt_buffer_free(&word);
+    free(used);
+    free(listed);
+}
+
+struct list {
+    struct pt_buffer *text;
+    const char *except;
+    bool begun;
+};
+
+static void append_word(void *context, const char *word)
+{
+    struct list *list = context;
+    if (strcmp(word, list->except) == 0)
+        return;
+    pt_buffer_format(list->text, "%s%s", list->begun ? ", " : "", word);
+    list->begun = true;
+}
+
+void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, const char *except)
+{
+    struct list list = {text, except, false};
+    pt_groups_each(profile, append_word, &list);
+}
+
+void pt_say_no_group(const struct pt_profile *profile, const char *by)
+{
+    const char *source = "the program itself";
+    struct pt_buffer others = {0};
+    for (size_t i = 0; i < CONTEXTS; i++)
+        if (strcmp(by, contexts[i].key) == 0)
+            source = contexts[i].source;
+    pt_groups_append(&others, profile, by);
+    pt_message_to(profile->request->messages,
+                  "--by %s: no sample has one; they come from %s. This profile has: --by %s", by, source, others.data);
+    pt_buffer_free(&others);
+}

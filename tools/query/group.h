@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, trace, package or label:KEY.
+ *
+ * A task has also what it gave to a thread: samples there have no task, but one that awaits them.
+ */
+#ifndef PT_QUERY_GROUP_H
+#define PT_QUERY_GROUP_H
+
+#include "../../preload/common/label_kinds.h"
+#include "../model/model.h"
+
+/* The words that --by takes in all views, with blanks between them (cli/options.h). */
+#define PT_GROUPS PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " package label:KEY"
+
+/* The same in views that can show only the samples of traces (request.h). */
+#define PT_GROUPS_AND_TRACES                                                                                           \
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " trace package label:KEY"
+
+/* What the rest of a profile is called, in text. */
+#define PT_NO_GROUP "(none)"
+
+/* A word of --by begins so that is about labels of the program. */
+#define PT_GROUP_OWN "label:"
+
+struct pt_group {
+    enum pt_group_of { PT_GROUP_OF_LABELS, PT_GROUP_OF_THREAD, PT_GROUP_OF_STACK } of;
+    uint32_t *values; /* strings, by label set, thread or node; 0: none */
+    /* The stack of what PYPROF_TRACES=…,only left out, and its value where there is no other: nothing is known of it
+     * that would be none. 0: nothing was left out. */
+    uint32_t left_out_node, left_out;
+};
+
+/* Samples must have what it is made of: pt_load_request's `by`. Nodes, threads and label sets that the profile gets
+ * later have no value. pt_group_free ends it. */
+struct pt_group pt_group_by(struct pt_profile *profile, const char *by);
+
+/* Returns the value, a string; 0: none. */
+static inline uint32_t pt_group_value(const struct pt_group *group, const struct pt_sample *sample)
+{
+    uint32_t value = group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
+                                   : group->of == PT_GROUP_OF_THREAD ? sample->thread
+                                                                     : sample->node];
+    return value || sample->node != group->left_out_node ? value : group->left_out;
+}
+
+void pt_group_free(struct pt_group *group);
+
+/* Calls each with every word that samples have values for, "thread" and "package" last. */
+void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context, const char *word), void *context);
+
+/* Appends these words but `except`, with commas between them. */
+void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, const char *except);
+
+/* Appends the heading of a column of values: "ENDPOINT", "LABEL tenant". */
+void pt_group_title(struct pt_buffer *text, const char *by);
+
+/* Returns whether a sample of the profile has a value, or a counted request. */
+bool pt_has_group(const struct pt_profile *profile, const char *by);
+
+/* Says that it has none, which others it has, and where values come from. */
+void pt_say_no_group(const struct pt_profile *profile, const char *by);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "package.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/frame_text.h"
+#include "../model/kind.h"
+#include "self.h"
+
+#define STANDARD_LIBRARY "standard library"
+#define CALLERS          (PT_NONE - 1) /* no string: code that works for the package that calls it */
+
+/* Returns the first part of a relative path: a directory, or a file without ".py". */
+static uint32_t first_part(struct pt_profile *profile, const char *path)
+{
+    size_t length = strcspn(path, "/");
+    if (!path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0)
+        length -= 3;
+    return pt_intern(profile, path, length);
+}
+
+/* Returns the path of the frame's source or library; "" when it has none. */
+static const char *path_of(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    if (frame->kind == PP_FRAME_PYTHON)
+        return pt_string(profile, profile->functions.items[frame->subject].file);
+    bool library = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
+    return library ? pt_string(profile, profile->modules.items[frame->subject].path) : "";
+}
+
+uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    const char *path = path_of(profile, frame), *installed = pt_path_in_packages(path);
+    if (frame->kind == PP_FRAME_PSEUDO)
+        return frame->subject;
+    if (installed)
+        return first_part(profile, installed);
+    if (frame->kind == PP_FRAME_NATIVE)
+        return pt_intern_text(profile, *path ? pt_base_name(path) : frame->symbol ? PT_JIT_MODULE : "no module");
+    if (pt_kind_of(profile, frame) == PT_KIND_STANDARD)
+        return pt_intern_text(profile, STANDARD_LIBRARY);
+    const char *file = pt_string(profile, profile->functions.items[frame->subject].short_file);
+    return first_part(profile, *file == '/' ? pt_base_name(file) : file);
+}
+
+/* Returns whether the path is that of code which a library made, as of a template: it works for its caller. What is in
+ * no file because a user gave it to the interpreter, or a library sent it to another process, is not. */
+static bool is_generated(const char *path)
+{
+    return *path == '<' && strcmp(path, "<string>") != 0 && strcmp(path, "<stdin>") != 0 &&
+           strcmp(path, PT_DYNAMIC_CODE) != 0;
+}
+
+bool pt_has_package(const struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    const char *path = path_of(profile, frame);
+    return pt_path_in_packages(path) || (pt_kind_of(profile, frame) == PT_KIND_APPLICATION && !is_generated(path));
+}
+
+uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t without)
+{
+    if (frame == PT_NONE)
+        return 0;
+    bool python = profile->frames.items[frame].kind == PP_FRAME_PYTHON;
+    bool alone = profile->frames.items[frame].kind == PP_FRAME_PSEUDO &&
+                 pt_self_frame(profile, frame, without ? frame + 1 : PT_NONE) == frame;
+    return alone || pt_has_package(profile, frame) || (!without && python) ? pt_package_of(profile, frame) : without;
+}
+
+uint32_t *pt_packages_by_node(struct pt_profile *profile)
+{
+    uint32_t *packages = pt_alloc(profile->nodes.count, sizeof *packages);
+    /* By frame, below nothing and below a package: what pt_package_with returns + 1; 0: not known yet. */
+    uint32_t *known[2];
+    for (int below = 0; below < 2; below++)
+        known[below] = pt_alloc(profile->frames.count, sizeof *known[0]);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        uint32_t without = packages[node->parent], *found = &known[without != 0][node->frame];
+        if (!*found)
+            *found = pt_package_with(profile, node->frame, without ? CALLERS : 0) + 1;
+        packages[i] = *found - 1 == CALLERS ? without : *found - 1;
+    }
+    for (int below = 0; below < 2; below++)
+        free(known[below]);
+    return packages;
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "select.h"
+
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../model/frame_text.h"
+#include "../model/selection.h"
+#include "../model/task_stacks.h"
+#include "../model/time_bins.h"
+#include "../model/traces.h"
+#include "fold.h"
+#include "group.h"
+#include "middleware.h"
+#include "nothing_left.h"
+#include "spinning.h"
+
+/* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
+#define CUT_PART 10
+
+/* Returns, by thread, whether its name matches; NULL without a pattern. The last name of a thread counts, which is not
+ * known while the log is read. */
+static bool *threads_with(const struct pt_profile *profile, const char *pattern)
+{
+    regex_t names;
+    if (!pattern || pt_names_ids(pattern) || regcomp(&names, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return NULL;
+    bool *matching = pt_alloc(profile->threads.count, sizeof *matching);
+    for (uint32_t i = 0; i < profile->threads.count; i++)
+        matching[i] = regexec(&names, pt_string(profile, profile->threads.items[i].name), 0, NULL, 0) == 0;
+    regfree(&names);
+    return matching;
+}
+
+/* Returns, by node, whether a frame of the stack that ends there matches; NULL: none does. */
+static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
+{
+    bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
+    struct pt_buffer text = {0};
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        pt_buffer_clear(&text);
+        pt_frame_text(&text, profile, i, false);
+        frames[i] = regex && regexec(regex, text.data, 0, NULL, 0) == 0;
+    }
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        nodes[i] = nodes[node->parent] || frames[node->frame];
+    }
+    pt_buffer_free(&text);
+    free(frames);
+    return nodes;
+}
+
+/* Whether the pattern is the text itself: values have braces and the like. Its ends may be marked. */
+static bool is_literally(const char *pattern, const char *text)
+{
+    size_t length = strlen(text);
+    pattern += *pattern == '^';
+    return strncmp(pattern, text, length) == 0 && (!pattern[length] || strcmp(pattern + length, "$") == 0);
+}
+
+/* Returns, by label set, whether "key=value" of a label matches. regex: NULL if the pattern is none. */
+static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex, const char *pattern)
+{
+    bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
+    struct pt_buffer text = {0};
+    for (uint32_t i = 1; i < profile->label_sets.count; i++) {
+        const struct pt_label_set *set = &profile->label_sets.items[i];
+        for (uint32_t j = set->first; j < set->first + set->count && !sets[i]; j++) {
+            const struct pt_label *label = &profile->labels.items[j];
+            pt_buffer_clear(&text);
+            pt_buffer_format(&text, "%s=%s", pt_string(profile, label->key), pt_string(profile, label->value));
+            sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || is_literally(pattern, text.data);
+        }
+    }
+    pt_buffer_free(&text);
+    return sets;
+}
+
+/* What --focus or --ignore matches. */
+struct matches {
+    bool *nodes, *label_sets; /* NULL: there is no pattern for them */
+    struct pt_group absent;   /* has values: what has none of them matches */
+};
+
+/* Finds what has no value of KEY if the pattern is KEY=(none), as tables call it. As a regular expression that means
+ * something else, which no sample has. */
+static bool find_absent(struct pt_profile *profile, const char *pattern, struct matches *matches)
+{
+    static const char *const rows[] = {"=" PT_NO_GROUP, "=" PT_NO_GROUP "$", "=\\(none\\)", "=\\(none\\)$"};
+    const char *key = pattern + (*pattern == '^');
+    bool found = false;
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0] && !found; i++) {
+        size_t length = strcspn(key, "=");
+        if (!length || strcmp(key + length, rows[i]) != 0)
+            continue;
+        struct pt_buffer by = {0};
+        pt_buffer_format(&by, PT_GROUP_OWN "%.*s", (int)length, key);
+        found = pt_has_group(profile, by.data);
+        if (found)
+            matches->absent = pt_group_by(profile, by.data);
+        pt_buffer_free(&by);
+    }
+    return found;
+}
+
+static struct matches matches_of(struct pt_profile *profile, const char *pattern)
+{
+    struct matches matches = {0};
+    regex_t regex;
+    if (pattern && strncmp(pattern, PT_GROUP_OWN, strlen(PT_GROUP_OWN)) == 0 && strchr(pattern, '='))
+        pattern += strlen(PT_GROUP_OWN); /* as --by has it */
+    if (!pattern || find_absent(profile, pattern, &matches))
+        return matches;
+    bool compiled = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) == 0; /* not endpoint=/cart/{user} */
+    matches.nodes = nodes_with(profile, compiled ? &regex : NULL);
+    matches.label_sets = label_sets_with(profile, compiled ? &regex : NULL, pattern);
+    if (compiled)
+        regfree(&regex);
+    return matches;
+}
+
+static bool is_match(const struct matches *matches, const struct pt_sample *sample, bool without_pattern)
+{
+    if (matches->absent.values)
+        return !pt_group_value(&matches->absent, sample);
+    return matches->nodes ? matches->nodes[sample->node] || matches->label_sets[sample->labels] : without_pattern;
+}
+
+static void free_matches(struct matches *matches)
+{
+    free(matches->nodes);
+    free(matches->label_sets);
+    pt_group_free(&matches->absent);
+}
+
+static void leave_out(struct pt_profile *profile, const struct pt_selection *select)
+{
+    struct matches focus = matches_of(profile, select->focus), ignore = matches_of(profile, select->ignore);
+    bool *threads = threads_with(profile, select->thread), *others = threads_with(profile, select->not_thread);
+    uint32_t count;
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        if (pt_selects_contents(select) && !sample.node)
+            continue;
+        if ((threads && !threads[sample.thread]) || (others && others[sample.thread]) ||
+            !is_match(&focus, &sample, true) || is_match(&ignore, &sample, false))
+            continue;
+        pt_add_sample(profile, &sample);
+    }
+    free_matches(&ignore);
+    free_matches(&focus);
+    free(threads);
+    free(others);
+}
+
+static void sum_kinds(struct pt_profile *profile)
+{
+    uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+        if (frame != PT_NONE)
+            ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
+    }
+    for (uint32_t i = 0; i < profile->frames.count; i++)
+        if (ns_of_frame[i])
+            profile->kind_ns[pt_kind_of(profile, &profile->frames.items[i])] += ns_of_frame[i];
+    free(ns_of_frame);
+}
+
+static void add_tasks(struct pt_profile *profile)
+{
+    struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
+    uint32_t count;
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        sample.node = pt_task_stack(&stacks, profile, sample.node, sample.labels);
+        pt_add_sample(profile, &sample);
+    }
+    pt_task_stacks_free(&stacks);
+}
+
+static void fold_samples(struct pt_profile *profile, enum pt_native native)
+{
+    struct pt_fold fold = {.native = native};
+    uint32_t count;
+    pt_fold_add(&fold, profile);
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        sample.node = pt_fold_node(&fold, sample.node);
+        pt_add_sample(profile, &sample);
+    }
+    pt_fold_free(&fold);
+}
+
+/* Puts the value that --by asks for above each stack. */
+static void add_roots(struct pt_profile *profile)
+{
+    struct pt_group group = pt_group_by(profile, profile->request->by);
+    struct pt_task_stacks stacks = {0};
+    uint32_t count;
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        uint32_t value = sample.node ? pt_group_value(&group, &sample) : 0;
+        const char *text = value ? pt_string(profile, value) : PT_NO_GROUP;
+        if (sample.node) /* node 0: when a thread was busy */
+            sample.node =
+                pt_stack_below(&stacks, profile, sample.node, pt_add_node(profile, 0, pt_add_pseudo(profile, text)));
+        pt_add_sample(profile, &sample);
+    }
+    pt_task_stacks_free(&stacks);
+    pt_group_free(&group);
+}
+
+bool pt_select(struct pt_profile *profile)
+{
+    const struct pt_selection *select = &profile->request->select;
+    bool traces_only = profile->request->traces == PT_TRACES_ONLY;
+    if (traces_only && !pt_traces_found(profile))
+        return false;
+    profile->whole_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
+    profile->selected = traces_only || pt_leaves_samples_out(select);
+    if (profile->label_sets.count > 1)
+        add_tasks(profile);
+    if (profile->request->middleware)
+        profile->middleware = pt_find_middleware(profile);
+    const char *by = profile->request->by;
+    bool has_group = !by || pt_has_group(profile, by); /* what is selected may all be (none) */
+    if (pt_selects_names(select) || pt_selects_contents(select))
+        leave_out(profile, select);
+    sum_kinds(profile);
+    profile->spinning = pt_spinning_of(profile);
+    if (select->native != PT_NATIVE_ALL)
+        fold_samples(profile, select->native);
+    uint64_t left_ns = pt_profile_cpu_ns(profile);
+    if (profile->cut_ns > left_ns / CUT_PART)
+        pt_message_to(profile->request->messages,
+                      "--from and --to cut intervals of up to %.1f s: their CPU is taken as spread evenly, as the "
+                      "profile knows nothing finer",
+                      (double)profile->cut_wall_ns / 1e9);
+    if (!profile->samples.count && profile->selected) {
+        pt_say_nothing_is_left(profile);
+        return false;
+    }
+    if (profile->samples.count && !has_group) {
+        pt_say_no_group(profile, by);
+        return false;
+    }
+    if (by && profile->request->by_roots)
+        add_roots(profile);
+    return true;
+}
