@@ -29,7 +29,7 @@ static const short calls[] = {
     SYS_timer_create, SYS_timer_settime, SYS_timer_gettime, SYS_timer_delete, SYS_clock_gettime, SYS_clock_getres,
     SYS_nanosleep, SYS_gettid, SYS_getpid, SYS_getppid, SYS_getpgid, SYS_getuid, SYS_geteuid, SYS_getrusage, SYS_prctl,
     SYS_process_vm_readv, SYS_rt_sigprocmask, SYS_rt_sigaction, SYS_rt_sigpending,
-    SYS_rt_tgsigqueueinfo, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write, SYS_ppoll,
+    SYS_rt_tgsigqueueinfo, SYS_tgkill, SYS_futex, SYS_openat, SYS_read, SYS_write,
     SYS_pread64, SYS_lseek, SYS_close, SYS_fcntl, SYS_fstat, SYS_fstatfs, SYS_unlinkat,
     SYS_newfstatat, SYS_readlinkat, SYS_getdents64, SYS_getcwd, SYS_mkdirat,
     SYS_ftruncate, SYS_mmap, SYS_mremap, SYS_munmap, SYS_mprotect, SYS_madvise, SYS_sched_yield,
@@ -42,6 +42,7 @@ static const short calls[] = {
 static const struct {
     long number, arguments[4];
 } uses[] = {
+    {SYS_ppoll, {0, 0, -1, 0}}, /* without a time it would wait for ever */
     {SYS_openat, {-1, 0, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0}},
     {SYS_openat, {-1, 0, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600}},
     {SYS_openat, {-1, 0, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0}},

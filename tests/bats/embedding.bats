@@ -524,7 +524,7 @@ fake() {
     ar r library.a layouts.o 2>/dev/null
     gcc -shared -nostartfiles -Wl,-z,nodelete -o libpyprof.so -Wl,--whole-archive library.a -Wl,--no-whole-archive -ldl -lpthread
     gcc -shared -fPIC -O1 -o libfake.so -DVERSION="$((3 << 24 | next << 16 | 0xf0))" -DOFFSETS "$WORKLOADS/lib/fake_python.c" -lpthread
-    LIBPYPROF=$PWD/libpyprof.so
+    export LIBPYPROF=$PWD/libpyprof.so
     until_sampled 'Py_Initialize' run_fake || fail "$(cat fake.out)"
     lines_of fake.out 1 "^pyprof: Python 3\.$next\.0: native frames only, its frames are laid out in a way"
 }
