@@ -10,7 +10,7 @@ old_calls+='|poll|select|epoll_create|epoll_wait|eventfd|signalfd|inotify_init|p
 old_calls+='|time|arch_prctl'
 everywhere="\b(gregs|greg_t|REG_R[A-Z0-9]+|REG_EFL|uc_mcontext)\b"
 everywhere+="|\br(ax|bx|cx|dx|si|di|bp|sp|ip)\b"
-everywhere+="|\b(__asm__|asm)\b[^\"]*\((\$|\"[^.]|\"\.[^s])|__builtin_ia32_|immintrin"
+everywhere+="|\b(__asm__|asm)\b[^\"]*\((\$|\"[^.\"]|\"\.[^s])|__builtin_ia32_|immintrin"
 everywhere+="|\bR_X86_64_|__x86_64__"
 everywhere+="|\bSYS_($old_calls)\b"
 # A number in a #define is a size of something else, unless its name says page.
@@ -32,7 +32,7 @@ self_test() {
     bad=('pc = context->uc_mcontext.x;' 'r = c.gregs[0];' '/* at rsp + 8 */' '__asm__("ret");' '__asm__ volatile("syscall");'
         'x = __builtin_ia32_rdtsc();' 'case R_X86_64_64:' 'pp_syscall4(SYS_stat, (long)"/", 0, 0, 0);' 'SYS_poll, SYS_read,'
         'size = (size + 4095) & ~(size_t)4095;' '#define PAGE ((uintptr_t)4096)' '#define COPY_PAGE   4096u' 'n = sysconf(_SC_PAGESIZE);')
-    good=('#define MAX_PATH 4096' 'pp_syscall4(SYS_newfstatat, 0, 0, 0, 0);' '__asm__(".symver dlsym, dlsym@" VERSION);'
+    good=('__asm__ volatile("" : : "i"(1));' '#define MAX_PATH 4096' 'pp_syscall4(SYS_newfstatat, 0, 0, 0, 0);' '__asm__(".symver dlsym, dlsym@" VERSION);'
         'struct pollfd poll;' 'SYS_ppoll, SYS_openat, SYS_unlinkat,' 'int description, grip;')
     printf '%s\n' "${bad[@]}" >"$directory/preload/bad.c"
     printf '%s\n' "${good[@]}" >"$directory/preload/good.h"
