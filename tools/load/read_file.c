@@ -10,15 +10,17 @@
 
 void *pt_read_file(const char *path, size_t most, size_t *size)
 {
-    int descriptor = open(path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     struct stat status;
     if (descriptor < 0)
         return NULL;
-    if (fstat(descriptor, &status) != 0) {
+    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
+        int error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
         close(descriptor);
+        errno = error;
         return NULL;
     }
-    size_t room = S_ISREG(status.st_mode) && (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
+    size_t room = (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
     char *data = malloc(room + 1);
     size_t length = 0;
     while (data && length < room) {
