@@ -36,7 +36,7 @@ static void put_handler_cost(struct pp_buffer *fields)
     put_list(fields, PP_ACCOUNT_HANDLER_HISTOGRAM);
 }
 
-void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
+void pp_account_write(const struct pp_account *account, uint64_t profiler_threads_ns, uint64_t bytes,
                       struct pp_buffer *fields)
 {
     struct rusage usage;
@@ -55,7 +55,7 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_PENDING_NS, account->pending_ns},
         {PP_ACCOUNT_LOST_SAMPLES, account->lost_samples},
         {PP_ACCOUNT_LOST_NS, account->lost_ns},
-        {PP_ACCOUNT_OWN_NS, (uint64_t)account->own_ns + own_thread_ns},
+        {PP_ACCOUNT_OWN_NS, (uint64_t)account->profiler_ns + profiler_threads_ns},
         {PP_ACCOUNT_THREAD_EXIT_NS, account->thread_exit_ns},
         {PP_ACCOUNT_BEFORE_START_NS, pp_process.start.process_cpu_ns},
         {PP_ACCOUNT_SAMPLES, account->samples},

@@ -127,7 +127,7 @@ static inline bool pp_traces_kept(void)
 }
 
 /* Returns our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */
-static inline uint64_t pp_own_signal_bit(void)
+static inline uint64_t pp_profiler_signal_bit(void)
 {
     return (uint64_t)1 << (atomic_load_explicit(&pp_capture.signal, memory_order_relaxed) - 1);
 }

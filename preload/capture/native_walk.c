@@ -142,8 +142,8 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     walk.at.exact = walk.at.interrupted = true;
     walk.copy_count = 0;
     walk.copy_start = 0;
-    walk.at.own_low = stack->stack_low;
-    walk.at.own_top = stack_top;
+    walk.at.thread_low = stack->stack_low;
+    walk.at.thread_top = stack_top;
     enter_stack(&walk, walk.at.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, stack);

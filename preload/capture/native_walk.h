@@ -51,12 +51,12 @@ struct pp_rule_cache {
 struct pp_walk_state {
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
-    uintptr_t own_low, own_top; /* the thread's own stack; own_low 0: its lower end is unknown */
-    uintptr_t low, top;         /* bounds of what may be read */
-    uint32_t valid;             /* registers whose values are known, bits by DWARF number */
-    bool exact;                 /* pc is the interrupted instruction; else a return address, after its call */
-    bool interrupted;           /* caller-saved registers still have the values of the interrupted code */
-    bool readable;              /* there is something to read between low and top */
+    uintptr_t thread_low, thread_top; /* the thread's own stack; thread_low 0: its lower end is unknown */
+    uintptr_t low, top;               /* bounds of what may be read */
+    uint32_t valid;                   /* registers whose values are known, bits by DWARF number */
+    bool exact;                       /* pc is the interrupted instruction; else a return address, after its call */
+    bool interrupted;                 /* caller-saved registers still have the values of the interrupted code */
+    bool readable;                    /* there is something to read between low and top */
     /* sp is on a stack other than the thread's own (a coroutine's, Go's, a signal stack). The end of that stack is
      * unknown, and memory above it may be unmapped at any moment. */
     bool other_stack;

@@ -124,7 +124,8 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
 
 bool pp_object_copies_read(struct pp_object_copies *copies, int pid, uint8_t *to, uintptr_t address, size_t size)
 {
-    if (address - copies->own < copies->own_bytes && copies->own_bytes - (address - copies->own) >= size) {
+    if (address - copies->in_place < copies->in_place_bytes &&
+        copies->in_place_bytes - (address - copies->in_place) >= size) {
         memcpy(to, (const void *)address, size);
         return true;
     }

@@ -187,7 +187,7 @@ struct pp_slot_thread {
 
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
-    _Atomic int own_signal;
+    _Atomic int profiler_signal;
     _Atomic bool believes_blocked;
 
     /* The thread's own at its end; valid when ENDED. */
@@ -198,14 +198,14 @@ struct pp_slot_thread {
 
     /* The handler's; others only read. */
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
-    _Atomic uint64_t own_ns, lost_ns;
+    _Atomic uint64_t profiler_ns, lost_ns;
     _Atomic uint32_t lost_samples;
     /* Of the samples that PYPROF_TRACES leaves out; by pp_left_out_index of their states. */
     struct pp_left_out {
         _Atomic uint64_t cpu_ns, samples;
     } left_out[PP_LEFT_OUT_STATES];
     uint64_t event_ns;                  /* the thread's CPU clock at the last signal of its event; */
-    uint64_t event_own_ns;              /* own_ns then */
+    uint64_t event_profiler_ns;         /* profiler_ns then */
     uint64_t event_signals;             /* how many there were */
     int64_t kernel_ns;                  /* CPU time up to event_ns that the kernel had and no sample represents */
     uint64_t tick_ns, tick_due_ns;      /* the last tick that counted as a sample of the kernel, and the next */
@@ -246,7 +246,7 @@ struct pp_slot_flush {
     uint32_t log_thread; /* id in the current segment, 0: not yet written */
     uint32_t log_segment;
     uint64_t before_ns;    /* of the thread's CPU clock, used before profiling: outside the sums */
-    uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
+    uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and the profiler's cost */
     uint64_t clock_ns;     /* of the thread, at the last flush; */
     uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that, of the thread's start before */
     uint64_t watched_ns;   /* clock_ns when the watchdog checked the timer last */
@@ -254,7 +254,7 @@ struct pp_slot_flush {
     bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
     enum pp_ended ended;
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
-    uint64_t seen_own_ns, seen_lost_ns, seen_switches_ns;
+    uint64_t seen_profiler_ns, seen_lost_ns, seen_switches_ns;
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
@@ -270,8 +270,9 @@ struct pp_slot_flush {
     /* contexts.c's: bits of the kinds that the thread is in at this place of the ring; the label set of those of them
      * that a sample knows, in that segment. */
     uint32_t contexts, labels_known, labels_segment, labels;
-    /* That a handler has read, UTF-8; "": none. The last one, and the thread's own in all segments. */
-    char name[PP_THREAD_NAME_MAX], own_name[PP_THREAD_NAME_MAX];
+    /* Names that a handler has read, UTF-8; "": none. The last one, and the first one, by which the thread is named in
+     * all segments. */
+    char name[PP_THREAD_NAME_MAX], stack_name[PP_THREAD_NAME_MAX];
 };
 
 struct pp_slot {

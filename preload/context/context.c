@@ -37,8 +37,8 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     bool plain = state->attached && !state->python->layout.free_threaded;
     slot->scratch->copies.count = 0;
     slot->scratch->copies.learns = !plain;
-    slot->scratch->copies.own = (uintptr_t)slot->scratch; /* texts are put together in there */
-    slot->scratch->copies.own_bytes = sizeof *slot->scratch;
+    slot->scratch->copies.in_place = (uintptr_t)slot->scratch; /* texts are put together in there */
+    slot->scratch->copies.in_place_bytes = sizeof *slot->scratch;
     return (struct pp_context_reader){
         .objects = {.python = state->python,
                     .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),

@@ -34,7 +34,7 @@ bool pp_flask_read(const struct pp_context_reader *reader, uintptr_t vars, struc
 bool pp_served_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_served_facts *facts);
 bool pp_served_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* The program's own labels: "key=value;key2=value2" in a bytes object. */
+/* The application's labels: "key=value;key2=value2" in a bytes object. */
 bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts,
                     const char **why);
 /* Those that the thread has set by pyprof_labels. Returns false if it never had any. */

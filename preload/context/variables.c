@@ -84,7 +84,7 @@ static bool put_span(const struct pp_context_reader *reader, const struct pp_con
     return true;
 }
 
-/* Reads the program's own labels: those of the context, if it is open, else the thread's. async-signal-safe. */
+/* Reads the application's labels: those of the context, if it is open, else the thread's. async-signal-safe. */
 static bool read_labels(const struct pp_context_reader *reader, bool open, uintptr_t vars, uint32_t *known)
 {
     struct pp_context labels = {.identity = 0};

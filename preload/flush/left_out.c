@@ -21,11 +21,11 @@ void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t
 /* Takes what the handlers themselves have cost: no record says it. */
 static void take_cost(struct pp_slot *slot)
 {
-    uint64_t own_ns = atomic_load(&slot->thread.own_ns);
-    int64_t more_ns = (int64_t)(own_ns - slot->flush.seen_own_ns);
-    slot->flush.seen_own_ns = own_ns;
+    uint64_t profiler_ns = atomic_load(&slot->thread.profiler_ns);
+    int64_t more_ns = (int64_t)(profiler_ns - slot->flush.seen_profiler_ns);
+    slot->flush.seen_profiler_ns = profiler_ns;
     slot->flush.accounted_ns += (uint64_t)more_ns;
-    pp_interval.account.own_ns += more_ns;
+    pp_interval.account.profiler_ns += more_ns;
 }
 
 void pp_left_out_take(struct pp_slot *slot, bool ended)

@@ -132,7 +132,7 @@ static void keep_below_limit(uint64_t written)
     pp_interval.account.removed_bytes += removed.bytes;
 }
 
-void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
+void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
     static struct pp_buffer out, fields, requests;
     pp_buffer_clear(&out);
@@ -152,7 +152,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     if (requests.length)
         pp_put_block(&out, PP_BLOCK_REQUESTS, &requests, &segment.sequence);
     pp_notes_write(&out, &segment.sequence);
-    pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
+    pp_account_write(&pp_interval.account, profiler_threads_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
     bool full = pp_write_is_full();
     if (end != PP_END_NOT || full)

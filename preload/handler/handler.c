@@ -31,7 +31,7 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
     ADD(slot->cost.histogram[bucket], 1);
     ADD(slot->cost.count, 1);
     ADD(slot->cost.sum_ns, ns);
-    ADD(slot->thread.own_ns, ns);
+    ADD(slot->thread.profiler_ns, ns);
 #undef ADD
     if (ns > atomic_load_explicit(&slot->cost.max_ns, memory_order_relaxed))
         atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
@@ -59,7 +59,7 @@ PP_RARE static void act_by_default(int signal)
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;
     const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
-    if (slot && slot->thread.believes_blocked && slot->thread.own_signal == signal)
+    if (slot && slot->thread.believes_blocked && slot->thread.profiler_signal == signal)
         return;
     uint64_t default_action[4] = {0};
     pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);

@@ -194,7 +194,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .by_ticks = !due_ns && !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed),
         .switches_ns = slot->thread.event_switches_ns,
         .task_frame = PP_NO_FRAME,
-        .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
+        .profiler_ns = atomic_load_explicit(&slot->thread.profiler_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };

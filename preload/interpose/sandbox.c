@@ -45,7 +45,7 @@ static void end_profiling(void)
         const struct pp_slot *slot = pp_slot_here();
         atomic_store(&pp_capture.enabled, 0);
         if (slot && slot->thread.believes_blocked) /* no slot remembers that from here on */
-            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
+            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.profiler_signal - 1));
         atomic_store(&pp_process.silent, true);
         for (struct pp_slot *other = pp_slot_at(0); other; other = pp_slot_at(other->index + 1))
             pp_timer_disarm(other, PP_TIMER_NONE);

@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. Skips own_tid, the
- * flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
-uint64_t pp_threads_scan(int own_tid);
+/* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. Skips flush_tid,
+ * the flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
+uint64_t pp_threads_scan(int flush_tid);
 
 struct pp_slot;
 /* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported

@@ -7,7 +7,7 @@
 #include "preload/capture/native_walk.h"
 #include "preload/capture/slot.h"
 #include "preload/modules/modules.h"
-#include "tests/unit/own_stack.h"
+#include "tests/unit/thread_stack.h"
 #include <libunwind.h>
 #include <pthread.h>
 #include <signal.h>
@@ -157,7 +157,7 @@ static void begin(enum mode how)
     mode = how;
     next_walker = 0;
     pp_modules_refresh();
-    stack_top = own_stack_top();
+    stack_top = thread_stack_top();
     memset(evicting, 1, sizeof evicting);
     memset(&cache, 0, sizeof cache);
     handle(SIGUSR1, on_signal);

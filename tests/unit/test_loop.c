@@ -1,6 +1,5 @@
 /* The flush thread is woken for new code when the sample that met it is in the ring, and takes it in then, not by the
  * next flush. */
-#include "own_stack.h"
 #include "preload/base/config.h"
 #include "preload/base/proc_file.h"
 #include "preload/base/process.h"
@@ -12,6 +11,7 @@
 #include "preload/flush/state.h"
 #include "preload/handler/handler.h"
 #include "preload/threads/registry.h"
+#include "thread_stack.h"
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -125,7 +125,7 @@ static void take_sample_in_steps(void)
     ucontext_t context;
     pp_process_after_fork();
     getcontext(&context);
-    atomic_store(&slot->thread.stack_top, own_stack_top());
+    atomic_store(&slot->thread.stack_top, thread_stack_top());
     atomic_store(&pp_module_table, NULL);
     atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
     atomic_store(&pp_capture.wake, 0);

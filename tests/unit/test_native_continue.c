@@ -7,8 +7,8 @@
 #include "../../preload/merge/finish_sample.h"
 #include "../../preload/modules/modules.h"
 #include "../../preload/unwind/unwind_rows.h"
-#include "own_stack.h"
 #include "preload/handler/handler.h"
+#include "thread_stack.h"
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -128,7 +128,7 @@ static struct pp_native_stack walk_by(const struct pp_module_table *table, const
     const struct pp_module_table *published = atomic_load(&pp_module_table);
     struct pp_native_stack stack = {.frames = frames, .stopped = stopped, .max = FRAMES};
     atomic_store(&pp_module_table, table);
-    pp_native_walk(context, own_stack_top(), &stack);
+    pp_native_walk(context, thread_stack_top(), &stack);
     atomic_store(&pp_module_table, published);
     return stack;
 }
@@ -412,9 +412,9 @@ static const struct pp_record_sample *take_first_sample(const ucontext_t *contex
     return pp_sample_finish((const struct pp_record_unfinished *)record);
 }
 
-static void on_own_stack(const ucontext_t *context)
+static void on_thread_stack(const ucontext_t *context)
 {
-    uintptr_t top = own_stack_top();
+    uintptr_t top = thread_stack_top();
     free(meet_all(context));
     const struct pp_record_sample *sample = take_first_sample(context, top - STACK_SIZE, top);
     const uint64_t *ips = (const uint64_t *)(sample + 1);
@@ -427,7 +427,7 @@ static void on_own_stack(const ucontext_t *context)
 static void test_on_own_stack(void **state)
 {
     (void)state;
-    at_bottom = on_own_stack;
+    at_bottom = on_thread_stack;
     links[0](0);
 }
 
@@ -441,7 +441,7 @@ static void on_coroutine(const ucontext_t *context)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
-    uintptr_t top = own_stack_top(), low = top - STACK_SIZE;
+    uintptr_t top = thread_stack_top(), low = top - STACK_SIZE;
     struct pp_native_stack stack;
     const struct pp_module_table *published = atomic_load(&pp_module_table);
     for (;;) {

@@ -109,8 +109,8 @@ static void every_sample_reads_anew(void **state)
 static void our_own_memory_is_read_as_it_is(void **state)
 {
     (void)state;
-    copies.own = (uintptr_t)node(1);
-    copies.own_bytes = NODE;
+    copies.in_place = (uintptr_t)node(1);
+    copies.in_place_bytes = NODE;
     for (unsigned sample = 0; sample < 4; sample++) {
         next_sample(true);
         for (uintptr_t i = 0; i < 4; i++) {
