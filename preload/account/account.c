@@ -31,8 +31,8 @@
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
 /* Accounts for the profiler's cost and for losses since the last record, which carries sums. */
-static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t profiler_ns,
-                                  uint64_t lost_ns, uint32_t lost_samples)
+static struct pp_charge charge_cost(struct pp_account *account, struct pp_slot *slot, uint64_t profiler_ns,
+                                    uint64_t lost_ns, uint32_t lost_samples)
 {
     struct pp_charge charge = {0};
     PP_CHECK(profiler_ns >= slot->flush.seen_profiler_ns && lost_ns >= slot->flush.seen_lost_ns &&
@@ -50,8 +50,9 @@ static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *sl
     return charge;
 }
 
-/* Takes what switches have cost for the thread's event since the last record out of what it has used: it is ours. */
-static uint64_t take_switches(struct pp_account *account, struct pp_slot *slot, uint64_t switches_ns, uint64_t used_ns)
+/* Charges the profiler with what switches have cost for the thread's event since the last record: out of used_ns. */
+static uint64_t charge_switches(struct pp_account *account, struct pp_slot *slot, uint64_t switches_ns,
+                                uint64_t used_ns)
 {
     uint64_t cost_ns = switches_ns - slot->flush.seen_switches_ns;
     cost_ns = cost_ns < used_ns ? cost_ns : used_ns; /* the rest is taken with the next */
@@ -108,7 +109,7 @@ static void share_clock(struct pp_account *account, struct pp_slot *slot, const 
                         const struct pp_ticks *ticks, struct pp_charge *charge)
 {
     uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
-    waiting_ns -= take_switches(account, slot, record->switches_ns, waiting_ns);
+    waiting_ns -= charge_switches(account, slot, record->switches_ns, waiting_ns);
     charge->sampled_ns = waiting_ns < record->due_ns ? waiting_ns : record->due_ns;
     uint64_t left_ns = waiting_ns - charge->sampled_ns, kept_ns = PP_KEPT_TIMES * pp_account_overdue_ns(ticks);
     charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
@@ -119,7 +120,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
 {
     uint64_t used_ns = record->cpu_ns - record->cpu_previous_ns;
     bool whole = is_in_time(slot, record, used_ns, ticks);
-    used_ns -= take_switches(account, slot, record->switches_ns, used_ns);
+    used_ns -= charge_switches(account, slot, record->switches_ns, used_ns);
     uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
     charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
     if (record->by_ticks && pp_waits_often(record, ticks->tick_ns))
@@ -130,7 +131,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
-    struct pp_charge charge = take_sums(account, slot, record->profiler_ns, record->lost_ns, record->lost_samples);
+    struct pp_charge charge = charge_cost(account, slot, record->profiler_ns, record->lost_ns, record->lost_samples);
     if (record->due_ns)
         share_clock(account, slot, record, ticks, &charge);
     else
@@ -143,10 +144,10 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
     return charge;
 }
 
-static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *slot, uint64_t clock_ns)
+static struct pp_charge charge_rest(struct pp_account *account, struct pp_slot *slot, uint64_t clock_ns)
 {
-    struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->thread.profiler_ns),
-                                        atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
+    struct pp_charge charge = charge_cost(account, slot, atomic_load(&slot->thread.profiler_ns),
+                                          atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
     if (clock_ns > slot->flush.accounted_ns)
         charge.unsampled_ns = clock_ns - slot->flush.accounted_ns;
     slot->flush.accounted_ns += charge.unsampled_ns;
@@ -166,13 +167,13 @@ struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot
     uint64_t clock = last_clock(slot);
     account->exited_threads++;
     account->exited_cpu_ns += clock - slot->flush.before_ns;
-    return take_rest(account, slot, clock);
+    return charge_rest(account, slot, clock);
 }
 
 struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slot)
 {
     uint64_t clock = pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid)));
-    return take_rest(account, slot, clock);
+    return charge_rest(account, slot, clock);
 }
 
 /* Returns the part of ns that is from 0 to `most`. */

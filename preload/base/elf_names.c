@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) bool copy(const struct tables *tabl
     return true;
 }
 
-static void take_entry(struct tables *tables, uintptr_t base, const ElfW(Dyn) * entry)
+static void record_entry(struct tables *tables, uintptr_t base, const ElfW(Dyn) * entry)
 {
     /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
     uintptr_t at = entry->d_un.d_ptr < base ? entry->d_un.d_ptr + base : entry->d_un.d_ptr;
@@ -81,7 +81,7 @@ static bool read_tables(bool may_go, uintptr_t base, uintptr_t dynamic, struct t
         for (size_t i = 0; i < count; i++) {
             if (some[i].d_tag == DT_NULL)
                 return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
-            take_entry(tables, base, &some[i]);
+            record_entry(tables, base, &some[i]);
         }
     }
     return false;

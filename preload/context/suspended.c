@@ -168,7 +168,7 @@ static bool read_frame(const struct pp_object_reader *reader, uintptr_t address,
     uint8_t bytes[PP_FRAME_COPY_MAX];
     unrecorded.set = NULL;
     if (!pp_object_copy(&unrecorded, bytes, address, layout->frame.copy_size) ||
-        !pp_frame_take(&frames, bytes, frame) || frame->is_shim)
+        !pp_frame_parse(&frames, bytes, frame) || frame->is_shim)
         return false;
     if (reader->set)
         watch(reader, address, frame);

@@ -38,7 +38,7 @@ static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const 
     return pp_account_sample(&pp_interval.account, slot, &head, &ticks);
 }
 
-static void take_sample(struct pp_slot *slot, const struct pp_record_sample *record)
+static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *record)
 {
     uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = charge_for(slot, thread, record);
@@ -56,9 +56,9 @@ static void take_sample(struct pp_slot *slot, const struct pp_record_sample *rec
 }
 
 /* Takes a sample with a copy of the stack, and clears it: the program may wipe secrets from its stack. */
-static void take_unfinished(struct pp_slot *slot, const struct pp_record *record)
+static void consume_unfinished(struct pp_slot *slot, const struct pp_record *record)
 {
-    take_sample(slot, pp_sample_finish((const struct pp_record_unfinished *)record));
+    consume_sample(slot, pp_sample_finish((const struct pp_record_unfinished *)record));
     memset(pp_ring_at(&slot->ring, pp_ring_first(&slot->ring)) + 1, 0, record->size - sizeof *record);
 }
 
@@ -113,7 +113,7 @@ static void leave_out_rest(uint32_t thread, struct pp_charge *charge)
     charge->unsampled_ns = 0;
 }
 
-static void take_end(struct pp_slot *slot)
+static void consume_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
     pp_interval.anything_new = true;
@@ -139,12 +139,12 @@ static bool is_to_wait(struct pp_slot *slot)
     return *ended != PP_ENDED_WHOLE;
 }
 
-static void take_context(struct pp_slot *slot, const struct pp_record_context *record)
+static void consume_context(struct pp_slot *slot, const struct pp_record_context *record)
 {
     if (record->kind == PP_CONTEXT_THREAD)
-        pp_thread_take_name(slot, record);
+        pp_thread_record_name(slot, record);
     else
-        pp_contexts_take(slot, record);
+        pp_contexts_consume(slot, record);
 }
 
 static void empty_ring(struct pp_slot *slot, bool ended)
@@ -160,11 +160,11 @@ static void empty_ring(struct pp_slot *slot, bool ended)
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
-            take_context(slot, (const struct pp_record_context *)record);
+            consume_context(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
-            take_sample(slot, (const struct pp_record_sample *)record);
+            consume_sample(slot, (const struct pp_record_sample *)record);
         else if (record->type == PP_RECORD_UNFINISHED)
-            take_unfinished(slot, record);
+            consume_unfinished(slot, record);
         pp_ring_release(&slot->ring, record);
     }
 }
@@ -184,7 +184,7 @@ static void drain(struct pp_slot *slot, bool final)
         pp_left_out_take(slot, ended);
     if (!ended || (!final && is_to_wait(slot)))
         return;
-    take_end(slot);
+    consume_end(slot);
     pp_event_close(slot);
     pp_slot_release(slot);
 }

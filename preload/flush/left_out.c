@@ -19,7 +19,7 @@ void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t
 }
 
 /* Takes what the handlers themselves have cost: no record says it. */
-static void take_cost(struct pp_slot *slot)
+static void consume_cost(struct pp_slot *slot)
 {
     uint64_t profiler_ns = atomic_load(&slot->thread.profiler_ns);
     int64_t more_ns = (int64_t)(profiler_ns - slot->flush.seen_profiler_ns);
@@ -45,7 +45,7 @@ void pp_left_out_take(struct pp_slot *slot, bool ended)
         any = true;
     }
     if (any)
-        take_cost(slot);
+        consume_cost(slot);
 }
 
 void pp_left_out_before(struct pp_slot *slot, uint32_t thread, uint64_t period_ns, struct pp_record_sample *sample)

@@ -47,14 +47,14 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
         pp_put_block(out, PP_BLOCK_SAMPLES, &payload, &segment.sequence);
 }
 
-/* Takes the requests as a block's payload. What could not be written is lost with the samples of the same time: CPU
+/* Encodes the requests as a block's payload. What could not be written is lost with the samples of the same time: CPU
  * time per request stays right. */
-static void take_requests(struct pp_buffer *requests, uint64_t now_monotonic_ns)
+static void encode_requests(struct pp_buffer *requests, uint64_t now_monotonic_ns)
 {
     static struct pp_buffer records;
     pp_buffer_clear(&records);
     pp_buffer_clear(requests);
-    pp_requests_take(&pp_interval.tables, &records);
+    pp_requests_consume(&pp_interval.tables, &records);
     if (!records.length)
         return;
     pp_put_varint(requests, pp_interval.start_ns);
@@ -144,7 +144,7 @@ void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, 
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
     pp_segment_renew(&segment, &out);
-    take_requests(&requests, now_monotonic_ns);
+    encode_requests(&requests, now_monotonic_ns);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
     pp_waiting_write(&out, pp_interval.start_ns, now_monotonic_ns - pp_interval.start_monotonic_ns, &segment.sequence);
     write_samples(&out, now_monotonic_ns);

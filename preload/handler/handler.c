@@ -76,7 +76,7 @@ static bool is_costly(const struct pp_slot *slot)
 }
 
 /* async-signal-safe. */
-static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+static void sample_if_selected(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
     slot->scratch->pc = pp_context_pc(context);
     bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
@@ -107,7 +107,7 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {
-        take_sample(slot, context, start, due_ns);
+        sample_if_selected(slot, context, start, due_ns);
         pp_slot_memory_end(slot);
     } else {
         pp_lose_sample(slot, start);

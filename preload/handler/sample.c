@@ -184,8 +184,8 @@ void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
     atomic_store_explicit(&slot->thread.lost_samples, samples + 1, memory_order_relaxed);
 }
 
-/* As pp_take_sample; returns whether the flush thread is to be woken for new code. async-signal-safe. */
-static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+/* Does what pp_take_sample does; returns whether the flush thread is to be woken for new code. async-signal-safe. */
+static bool build_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
     struct pp_record_sample head = {
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
@@ -265,6 +265,6 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
 
 void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
 {
-    if (take_sample(slot, context, cpu_ns, due_ns))
+    if (build_sample(slot, context, cpu_ns, due_ns))
         pp_wake_flush(PP_WAKE_MODULES);
 }

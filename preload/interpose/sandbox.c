@@ -38,7 +38,7 @@ static void end_profiling(void)
     static const struct timespec pause = {0, POLL_NS};
     if (!pp_process_is_profiled())
         return;
-    pp_lock_take(&pp_process.ending);
+    pp_lock_acquire(&pp_process.ending);
     if (pp_is_enabled()) {
         pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
@@ -55,7 +55,7 @@ static void end_profiling(void)
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
         pp_signal_end();
     }
-    pp_lock_drop(&pp_process.ending);
+    pp_lock_release(&pp_process.ending);
 }
 
 /* Whether the call installs a filter. Without a filter argument it only queries; libseccomp queries with flags for

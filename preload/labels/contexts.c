@@ -34,7 +34,7 @@ static void shorten_site(char *text, uint32_t line)
     pp_format(text, PP_CONTEXT_TEXT_BYTES, "%s:%u", file, line);
 }
 
-void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
+void pp_contexts_consume(struct pp_slot *slot, const struct pp_record_context *record)
 {
     uint32_t bit = 1u << record->kind;
     slot->flush.labels_segment = 0;
@@ -51,7 +51,7 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
     else
         text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, characters)] = 0;
     if (record->kind >= PP_CONTEXT_AWAITER)
-        pp_awaiting_take(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
+        pp_awaiting_add(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
     if (record->kind == PP_CONTEXT_SPAWN)
         shorten_site(text, (uint32_t)record->identity);
     if (record->kind == PP_CONTEXT_SPAN) {

@@ -103,7 +103,7 @@ uint32_t pp_thread_of_slot(struct pp_slot *slot, bool ended)
     return flush->log_named && !several ? flush->log_named : flush->log_thread;
 }
 
-void pp_thread_take_name(struct pp_slot *slot, const struct pp_record_context *record)
+void pp_thread_record_name(struct pp_slot *slot, const struct pp_record_context *record)
 {
     struct pp_slot_flush *flush = &slot->flush;
     size_t length = 0;

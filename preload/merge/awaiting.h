@@ -12,7 +12,7 @@ struct pp_awaiting {
 };
 
 /* Takes in what a handler has read of one. */
-void pp_awaiting_take(struct pp_slot *slot, struct pp_awaiting *awaiting, const struct pp_record_context *record);
+void pp_awaiting_add(struct pp_slot *slot, struct pp_awaiting *awaiting, const struct pp_record_context *record);
 
 /* Returns the frames of the nth, from 0 on: that which awaits the sample's task; NULL: there is none. */
 const struct pp_awaiting *pp_awaiting_find(const struct pp_slot *slot, uint32_t known, unsigned n);

@@ -64,7 +64,7 @@ void pp_threads_warn_too_many(void)
 struct pp_slot *pp_slot_claim(void)
 {
     struct pp_slot *slot = NULL;
-    pp_lock_take(&registry);
+    pp_lock_acquire(&registry);
     if (free_count)
         slot = pp_slot_at(free_slots[--free_count]);
     else if (slot_count < PP_MAX_THREADS && (slot = map_slot(slot_count))) {
@@ -75,7 +75,7 @@ struct pp_slot *pp_slot_claim(void)
         clear_thread(slot);
         pp_slot_become(slot, PP_SLOT_CLAIMED);
     }
-    pp_lock_drop(&registry);
+    pp_lock_release(&registry);
     if (!slot) {
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_NO_SLOT], 1);
         pp_threads_warn_too_many();
@@ -88,11 +88,11 @@ void pp_slot_release(struct pp_slot *slot)
     /* a burst of threads does not keep their rings for ever */
     if (atomic_load(&slot->ring.head) > RING_KEPT)
         pp_sys_madvise(slot->ring.buffer + RING_KEPT, slot->ring.size - RING_KEPT, PP_MADV_DONTNEED);
-    pp_lock_take(&registry);
+    pp_lock_acquire(&registry);
     PP_CHECK(free_count < slot_count);
     pp_slot_become(slot, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;
-    pp_lock_drop(&registry);
+    pp_lock_release(&registry);
 }
 
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)

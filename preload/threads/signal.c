@@ -35,13 +35,13 @@ static _Atomic uint64_t named;
 static uint64_t begin_change(void)
 {
     uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
-    pp_lock_take(&changing);
+    pp_lock_acquire(&changing);
     return mask;
 }
 
 static void end_change(uint64_t mask)
 {
-    pp_lock_drop(&changing);
+    pp_lock_release(&changing);
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 

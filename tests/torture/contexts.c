@@ -59,7 +59,7 @@ bool contexts_are_on(void)
     return marks != NULL;
 }
 
-void contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
+void contexts_consume(struct pp_slot *slot, const struct pp_record_context *record)
 {
     struct kind *kind = &kinds[record->kind];
     const struct pp_record_frame *frames = (const struct pp_record_frame *)(record + 1);

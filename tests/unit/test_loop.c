@@ -96,7 +96,7 @@ static void put_sample(void)
 
 /* Returns whether the sample was taken in before the next flush: not if that was just due, which another try makes up
  * for. */
-static bool taken_before_the_flush(void)
+static bool sampled_before_the_flush(void)
 {
     int tid;
     while ((tid = atomic_load(&pp_flush.tid)) == 0 || !sleeps(tid))
@@ -114,13 +114,13 @@ static void a_sample_does_not_wait_for_the_flush(void **state)
 {
     (void)state;
     unsigned tries = 1;
-    while (!taken_before_the_flush() && tries < TRIES)
+    while (!sampled_before_the_flush() && tries < TRIES)
         tries++;
     assert_in_range(tries, 1, TRIES - 1);
 }
 
 /* Takes a sample as the handler does, in a copy of this process that another one steps through. */
-static void take_sample_in_steps(void)
+static void sample_in_steps(void)
 {
     ucontext_t context;
     pp_process_after_fork();
@@ -149,7 +149,7 @@ static void the_sample_is_there_when_the_thread_is_woken(void **state)
     uint32_t wake = 0;
     pid_t child = fork();
     if (child == 0)
-        take_sample_in_steps();
+        sample_in_steps();
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSTOPPED(status));
     struct pp_ring ring;

@@ -390,7 +390,7 @@ static void test_follow_damage(void **state)
 }
 
 /* A sample of a thread whose own stack is `low` to `top`, taken when no function was met, and finished. */
-static const struct pp_record_sample *take_first_sample(const ucontext_t *context, uintptr_t low, uintptr_t top)
+static const struct pp_record_sample *first_sample(const ucontext_t *context, uintptr_t low, uintptr_t top)
 {
     static struct pp_slot slot;
     const struct pp_module_table *published = atomic_load(&pp_module_table);
@@ -416,7 +416,7 @@ static void on_thread_stack(const ucontext_t *context)
 {
     uintptr_t top = thread_stack_top();
     free(meet_all(context));
-    const struct pp_record_sample *sample = take_first_sample(context, top - STACK_SIZE, top);
+    const struct pp_record_sample *sample = first_sample(context, top - STACK_SIZE, top);
     const uint64_t *ips = (const uint64_t *)(sample + 1);
     assert_int_equal(sample->native_reason, PP_REASON_NONE);
     assert_int_equal(sample->native_frames, whole.stack.count);
@@ -454,7 +454,7 @@ static void on_coroutine(const ucontext_t *context)
         assert_true(pp_module_meet(frames[stack.count - 1].ip));
     }
     assert_true(stack.count > sizeof links / sizeof links[0]);
-    const struct pp_record_sample *sample = take_first_sample(context, low, top);
+    const struct pp_record_sample *sample = first_sample(context, low, top);
     const uint64_t *ips = (const uint64_t *)(sample + 1);
     assert_int_equal(sample->native_reason, stack.reason); /* makecontext's code before its first byte has no rule */
     assert_int_equal(sample->native_frames, stack.count);

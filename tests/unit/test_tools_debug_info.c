@@ -56,7 +56,7 @@ struct self {
     unsigned section_count;
 };
 
-static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
@@ -86,7 +86,7 @@ static int set_up(void **state)
     *state = self;
     if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
         return -1;
-    dl_iterate_phdr(take_first, &self->bias);
+    dl_iterate_phdr(note_first, &self->bias);
     elf_version(EV_CURRENT);
     int descriptor = open(self->path, O_RDONLY | O_CLOEXEC);
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);

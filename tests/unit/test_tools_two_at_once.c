@@ -42,7 +42,7 @@ static const struct {
 
 static char directory[] = "/tmp/pyprof-test-XXXXXX";
 
-static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
@@ -62,7 +62,7 @@ static void write_log(unsigned side, const char *program, const void *build_id, 
 {
     struct fixture log;
     uint64_t bias = 0, address = (uint64_t)(uintptr_t)sides[side].function;
-    dl_iterate_phdr(take_first, &bias);
+    dl_iterate_phdr(note_first, &bias);
     fixture_example(&log, 100 + side, BIAS);
     uint32_t module =
         fixture_module(&log, program, bias, address & ~UINT64_C(0xfff), address + 0x1000, 0, build_id, length);

@@ -188,7 +188,7 @@ static void a_block_is_bounded(void **state)
     struct pp_record_context span = {.kind = PP_CONTEXT_SPAN, .identity = 0x1122334455667788, .trace_id = {7, 9}};
     struct pp_sample_key key = {1, 100000, 300, PP_STATE_GIL_KNOWN};
     uint32_t sequence = 0;
-    pp_contexts_take(slot, &span);
+    pp_contexts_consume(slot, &span);
     pp_traces_add(slot, &key, pp_interval.start_ns + SECOND / 2, 10 * MS);
     pp_traces_write(&fewer, &sequence);
     static const uint8_t ids[] = {0, 0, 0, 0, 0,    0,    0,    9,    0,    0,    0,    0,

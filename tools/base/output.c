@@ -18,15 +18,15 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}
 
 static char *volatile unfinished;
 
-static void take_unfinished_away(void)
+static void remove_unfinished(void)
 {
     if (unfinished)
         unlink(unfinished);
 }
 
-static void take_away(int signal_number)
+static void on_ending(int signal_number)
 {
-    take_unfinished_away();
+    remove_unfinished();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -38,7 +38,7 @@ static void watch_signals(char *temporary)
     for (size_t i = 0; i < ENDING; i++) {
         struct sigaction old;
         if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            signal(ending[i], temporary ? take_away : SIG_DFL);
+            signal(ending[i], temporary ? on_ending : SIG_DFL);
     }
 }
 
@@ -51,7 +51,7 @@ static int open_beside(const char *path, char **temporary)
     pt_buffer_format(&name, "%s.XXXXXX", path);
     *temporary = name.data;
     /* The program also ends by exit() when it is out of memory. */
-    registered = registered || atexit(take_unfinished_away) == 0;
+    registered = registered || atexit(remove_unfinished) == 0;
     /* Treat a limit of the file size like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&signals);

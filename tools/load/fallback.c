@@ -103,7 +103,7 @@ static void append_age(struct pt_buffer *text, uint64_t start_unix_ns)
     pt_buffer_format(text, "%" PRIu64 " %s%s ago", age, units[unit].name, pt_plural(age, "s"));
 }
 
-static void take_latest(void *context, const char *path)
+static void keep_latest(void *context, const char *path)
 {
     struct pt_files *latest = context, one = {0};
     pt_files_add(&one, path, false);
@@ -120,7 +120,7 @@ char *pt_fallback_latest(const char *directory)
     struct pt_segment segment = {0};
     struct pt_buffer text = {0};
     size_t size = 0;
-    pt_each_log(directory, take_latest, &latest);
+    pt_each_log(directory, keep_latest, &latest);
     char *data = latest.count ? pt_read_file(latest.items->path, PT_PROCESS_BYTES, &size) : NULL;
     if (data && pt_segment_read_process(data, size, &segment) == PT_READ_OK) {
         struct pt_text command = segment.process.command_line;

@@ -3,55 +3,56 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accepted.h"
 #include "adder.h"
 #include "http_requests.h"
 #include "sums.h"
-#include "taken.h"
 #include "time_bins.h"
 #include "traces.h"
 
-static void take_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
+static void accept_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
 {
     pt_adder_samples(context, segment, from);
 }
 
-static void take_waits(void *context, const struct pt_log_waits *waits)
+static void accept_waits(void *context, const struct pt_log_waits *waits)
 {
     struct pt_adder *adder = context;
     for (uint32_t i = 0; i < waits->count; i++)
         adder->ids.profile->waits |= waits->items[i].node != 0;
     if (adder->ids.profile->request->select.join_pools)
-        pt_pools_take(&adder->pools, waits);
+        pt_pools_add_waits(&adder->pools, waits);
 }
 
-static void take_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *from)
+static void accept_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *from)
 {
     struct pt_adder *adder = context;
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
-    struct pt_interval taken = interval;
+    struct pt_interval accepted = interval;
     pt_id_map_process(&adder->ids, segment);
     uint64_t timed_from_ns = profile->request->timed_from_ns;
-    if (adder->ids.left_out || !pt_take_time(profile, &taken) || !pt_takes_process(profile, adder->ids.process))
+    if (adder->ids.left_out || !pt_clip_interval(profile, &accepted) ||
+        !pt_accepts_process(profile, adder->ids.process))
         return;
     struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
     requests.endpoint = pt_id_map_intern(&adder->ids, pt_segment_string(segment, from->endpoint));
     if (timed_from_ns && from->start_unix_ns + from->wall_ns >= timed_from_ns)
         requests.interval = pt_add_interval(profile, from->start_unix_ns, from->wall_ns);
-    pt_requests_cut(&requests.sums, &interval, &taken);
+    pt_requests_cut(&requests.sums, &interval, &accepted);
     pt_add_requests(profile, &requests);
 }
 
-static void take_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
+static void accept_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
 {
     struct pt_adder *adder = context;
     pt_id_map_process(&adder->ids, segment);
     if (!adder->ids.left_out)
-        pt_traces_take(&adder->ids, segment, sample);
+        pt_traces_accept(&adder->ids, segment, sample);
 }
 
-static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
-                        struct pt_text text)
+static void accept_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+                          struct pt_text text)
 {
     struct pt_adder *adder = context;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
@@ -60,7 +61,7 @@ static void take_notice(void *context, const struct pt_segment *segment, uint64_
     *PT_APPEND(&process->notices) = (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
 }
 
-static void take_usage(void *context, const struct pt_segment *segment)
+static void accept_usage(void *context, const struct pt_segment *segment)
 {
     struct pt_adder *adder = context;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
@@ -92,7 +93,7 @@ void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses 
     sum->repeated_segments += one->repeated_segments;
 }
 
-static void take_sums(struct pt_adder *adder, const struct pt_segment *segment)
+static void accept_sums(struct pt_adder *adder, const struct pt_segment *segment)
 {
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     bool latest = !process->parts.count || segment->process.segment >= process->latest_part;
@@ -112,7 +113,7 @@ static void take_sums(struct pt_adder *adder, const struct pt_segment *segment)
     if (segment->process.run_billed_ns) /* it is the last block */
         process->run_billed_ns = segment->process.run_billed_ns;
     if (segment->has_accounting && !adder->ids.left_out)
-        pt_sums_take(process, segment);
+        pt_sums_accept(process, segment);
     if (latest)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
@@ -122,7 +123,7 @@ static void put_segment(struct pt_adder *adder, const struct pt_segment *segment
 {
     pt_adder_put_sums(adder, segment);
     if (segment->has_process || adder->ids.process != PT_NONE)
-        take_sums(adder, segment);
+        accept_sums(adder, segment);
     pt_read_losses_add(&adder->ids.profile->losses, &segment->losses);
 }
 
@@ -150,12 +151,12 @@ static struct pt_segment_sink sink_of(struct pt_adder *adder)
 {
     bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
     return (struct pt_segment_sink){.context = adder,
-                                    .samples = sums ? NULL : take_samples,
-                                    .waits = take_waits,
-                                    .requests = sums ? NULL : take_requests,
-                                    .notice = take_notice,
-                                    .traced = sums ? NULL : take_traced,
-                                    .accounting = take_usage,
+                                    .samples = sums ? NULL : accept_samples,
+                                    .waits = accept_waits,
+                                    .requests = sums ? NULL : accept_requests,
+                                    .notice = accept_notice,
+                                    .traced = sums ? NULL : accept_traced,
+                                    .accounting = accept_usage,
                                     .redefined = forget};
 }
 

@@ -17,7 +17,7 @@ bool pt_selects_contents(const struct pt_selection *select);
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 
-/* Returns whether samples are left out while the logs are read (taken.h). */
+/* Returns whether samples are left out while the logs are read (accepted.h). */
 bool pt_selects_early(const struct pt_selection *select);
 
 /* Returns whether samples are left out at all. */

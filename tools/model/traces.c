@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "../base/numbers.h"
-#include "taken.h"
+#include "accepted.h"
 #include "time_bins.h"
 
 #define MOST_LISTED 8u
@@ -67,17 +67,17 @@ static struct pt_interval interval_before(const struct pt_profile *profile, cons
     return bin;
 }
 
-void pt_traces_take(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from)
+void pt_traces_accept(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from)
 {
     struct pt_profile *profile = ids->profile;
     const struct pt_load_request *request = profile->request;
     struct pt_trace_ids trace = {hex_string(profile, from->trace, PT_TRACE_BYTES), 0};
     pt_trace_add(profile, trace.trace, from->cpu_ns, 1);
     if (!request->traces || profile->too_many || !is_asked_for(profile, trace.trace) ||
-        !pt_take_time(profile, &(struct pt_interval){from->unix_ns, 0}))
+        !pt_clip_interval(profile, &(struct pt_interval){from->unix_ns, 0}))
         return;
     uint32_t thread = pt_id_map_thread(ids, segment, from->thread);
-    if (!pt_takes_thread(profile, thread))
+    if (!pt_accepts_thread(profile, thread))
         return;
     trace.span = hex_string(profile, from->span, PT_SPAN_BYTES);
     struct pt_interval interval = interval_before(profile, from);

@@ -78,7 +78,7 @@ void pt_log_put_labels(struct pt_log_printer *printer, uint32_t id)
     fprintf(printer->out, " labels %" PRIu32 "%s", id, labels ? "" : " (missing)");
     struct pt_cursor pairs = labels ? pt_cursor(labels->pairs.data, labels->pairs.length) : pt_cursor("", 0);
     while (pt_left(&pairs)) {
-        uint32_t key = pt_take_id(&pairs), value = pt_take_id(&pairs);
+        uint32_t key = pt_read_id(&pairs), value = pt_read_id(&pairs);
         fputc(' ', printer->out);
         pt_log_put_string(printer, key);
         fputc('=', printer->out);

@@ -64,7 +64,7 @@ def numbered(reader, into, take):
         number += 1
 
 
-def take_labels(record):
+def read_labels(record):
     pairs = {}
     while record.at < len(record.data):
         key = record.varint()
@@ -88,7 +88,7 @@ def read(path):
                 nodes[number] = (number - reader.varint(), reader.varint())
                 number += 1
         elif kind == LABELS:
-            numbered(reader, labels, take_labels)
+            numbered(reader, labels, read_labels)
         elif kind == SAMPLES:
             reader.varint(), reader.varint()
             for record in reader.records():
