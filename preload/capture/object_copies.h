@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define PP_COPY_PAGE   PP_PAGE_LEAST
+#define PP_COPY_PAGE   PP_PAGE_MIN
 #define PP_COPY_WAYS   4u
 #define PP_COPY_SETS   32u
 #define PP_COPY_PAGES  (PP_COPY_SETS * PP_COPY_WAYS)

@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define INTERVAL_NS   1000000000u
-#define SAVE_LEAST_NS 125000000u
+#define INTERVAL_NS 1000000000u
+#define SAVE_MIN_NS 125000000u
 /* A young process saves its profile after each such part of its age. Pools end their workers by a signal: a child of
  * fork has less to lose. */
 #define SAVE_SHARE        4
@@ -60,7 +60,7 @@ static uint64_t next_save(uint64_t now)
     uint64_t part = (now - pp_process.start.monotonic_ns) / (is_forked() ? SAVE_SHARE_FORKED : SAVE_SHARE);
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
-    return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
+    return now + (part > SAVE_MIN_NS ? part : SAVE_MIN_NS);
 }
 
 static bool has_directory(void)
@@ -208,7 +208,7 @@ void *pp_flush_loop(void *argument)
             next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
         bool saves = now >= save && may_save(now);
-        if (saves && now + SAVE_LEAST_NS > next)
+        if (saves && now + SAVE_MIN_NS > next)
             next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();

@@ -9,7 +9,7 @@
 #include "../threads/perf_clock.h"
 #include "../threads/timers.h"
 
-#define MOST_BYTES (512u << 10) /* of an interval: some 10,000 samples */
+#define MAX_BYTES (512u << 10) /* of an interval: some 10,000 samples */
 
 static struct {
     uint64_t left_out, said; /* samples, in this process; as the last notice said */
@@ -20,7 +20,7 @@ void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, 
 {
     uint8_t ids[PP_TRACE_IDS_BYTES];
     struct pp_buffer *records = &pp_interval.trace_records;
-    if (records->length >= MOST_BYTES || records->failed) {
+    if (records->length >= MAX_BYTES || records->failed) {
         traces.left_out++;
         return;
     }

@@ -5,7 +5,7 @@
 #include "module_list.h"
 
 #define REST_AFTER_FIRST 2u
-#define REST_AFTER_MOST  32u
+#define REST_AFTER_MAX   32u
 #define DRAFTS_KEPT      16u
 
 static bool has_drafts; /* false: no module has one that is to be published */
@@ -36,7 +36,7 @@ static struct pp_unwind_source source_of(struct pp_module *module, struct pp_unw
 
 static void note_met(void)
 {
-    if (rests >= rest_after && rest_after < REST_AFTER_MOST)
+    if (rests >= rest_after && rest_after < REST_AFTER_MAX)
         rest_after *= 2;
     rests = 0;
 }

@@ -10,7 +10,7 @@
 
 #define NS_PER_SECOND 1000000000u
 #define PERMILLE      1000u /* of the period */
-#define OFF_LEAST     50u
+#define OFF_MIN       50u
 #define EACH_TICK_NS  1000u
 
 static struct {
@@ -43,7 +43,7 @@ static uint64_t time_left(int id)
 
 uint64_t pp_timer_draw_ns(uint64_t random)
 {
-    uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
+    uint64_t off = OFF_MIN + (random >> 32) % (PP_TIMER_OFF_MAX - OFF_MIN + 1);
     return pp_timers_interval_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
 }
 

@@ -37,7 +37,7 @@ build_id() {
     readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
 
-# leaf LIBRARY FRAME LEAST: percent of the samples in the library that are at this frame; one may be elsewhere, however few.
+# leaf LIBRARY FRAME MIN: percent of the samples in the library that are at this frame; one may be elsewhere, however few.
 leaf() {
     collapsed --unit samples >stacks.txt
     grep -F "($1)" stacks.txt | awk -v frame=";$2 \\($1\\) [0-9]+\$" -v least="$3" '

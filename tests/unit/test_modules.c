@@ -18,13 +18,13 @@
 
 #include <cmocka.h>
 
-#define LIBRARY     "libz.so.1"
-#define FUNCTION    "crc32"
-#define MAX_FILE    (4u << 20)
-#define TRIES       100
-#define CYCLES      300
-#define MOST_COPIES 16
-#define MAX_GROWTH  (64u << 10) /* bytes of rows, rules and a table */
+#define LIBRARY    "libz.so.1"
+#define FUNCTION   "crc32"
+#define MAX_FILE   (4u << 20)
+#define TRIES      100
+#define CYCLES     300
+#define MAX_COPIES 16
+#define MAX_GROWTH (64u << 10) /* bytes of rows, rules and a table */
 
 static unsigned came_and_went;
 
@@ -330,8 +330,8 @@ static unsigned long long unloaded_now(void)
 
 struct copies {
     unsigned count;
-    void *handles[MOST_COPIES];
-    char paths[MOST_COPIES][64];
+    void *handles[MAX_COPIES];
+    char paths[MAX_COPIES][64];
 };
 
 /* Returns where the last one's function is. */
@@ -367,7 +367,7 @@ static void unloaded_beside_another_namespace(void **state)
     while (objects * objects < closed)
         objects++;
     unsigned lowered = (unsigned)(closed - objects);
-    if (lowered == 0 || lowered > MOST_COPIES)
+    if (lowered == 0 || lowered > MAX_COPIES)
         skip();
     struct copies some = {.count = lowered}, others = {.count = lowered};
     uintptr_t address = load_copies("some", &some);

@@ -25,7 +25,7 @@
 #define FRAMES     256
 #define OBJECTS    256
 #define PAGE       4096u
-#define COPY_MOST  (256u << 10)
+#define COPY_MAX   (256u << 10)
 #define STACK_SIZE (64u << 10)
 
 static void (*at_bottom)(const ucontext_t *context);
@@ -193,16 +193,16 @@ static struct pp_stack_copy copy_stack(const struct pp_walk_state *stopped, size
 {
     static uint8_t *pages;
     if (!pages) {
-        pages = mmap(NULL, COPY_MOST + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        pages = mmap(NULL, COPY_MAX + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         assert_true(pages != MAP_FAILED);
         assert_int_equal(mprotect(pages, PAGE, PROT_NONE), 0);
-        assert_int_equal(mprotect(pages + PAGE + COPY_MOST, PAGE, PROT_NONE), 0);
+        assert_int_equal(mprotect(pages + PAGE + COPY_MAX, PAGE, PROT_NONE), 0);
     }
     uintptr_t start = stopped->registers[PP_REG_SP] - PP_RED_ZONE;
     start = ((start > stopped->low ? start : stopped->low) + 7) & ~(uintptr_t)7;
     size_t size = stopped->top - start < most ? stopped->top - start : most;
-    assert_true(size <= COPY_MOST);
-    uint8_t *to = pages + PAGE + (guard_before ? 0 : COPY_MOST - size);
+    assert_true(size <= COPY_MAX);
+    uint8_t *to = pages + PAGE + (guard_before ? 0 : COPY_MAX - size);
     assert_true(pp_safe_copy(to, start, size)); /* AddressSanitizer would complain of memcpy */
     return (struct pp_stack_copy){.start = start, .size = size, .bytes = to};
 }
@@ -244,7 +244,7 @@ static void stop_everywhere(const ucontext_t *context)
     struct pp_module_table *all = meet_all(context), *none = without_rows(all);
     struct pp_native_stack stack = walk_by(none, context, frames, &stopped);
     assert_int_equal(stack.count, 1);
-    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MOST, true);
+    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
     continue_by(all, &stack, &copy, &stopped);
     assert_whole(&stack);
     bool stopped_at[FRAMES] = {false};
@@ -256,7 +256,7 @@ static void stop_everywhere(const ucontext_t *context)
         stops += !stopped_at[stack.count];
         stopped_at[stack.count] = true;
         signal_frames += stack.count > 1 && stopped.exact;
-        copy = copy_stack(&stopped, COPY_MOST, i % 2);
+        copy = copy_stack(&stopped, COPY_MAX, i % 2);
         continue_by(all, &stack, &copy, &stopped);
         assert_whole(&stack);
         assert_false(copy.exceeded);
@@ -276,7 +276,7 @@ static void stop_again_and_again(const ucontext_t *context)
     struct pp_walk_state stopped;
     struct pp_module_table *all = meet_all(context), *none = without_rows(all);
     struct pp_native_stack stack = walk_by(none, context, frames, &stopped);
-    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MOST, true);
+    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
     struct pp_walk_state state = stopped;
     unsigned before = 1;
     for (unsigned i = 1; i < whole.stack.count; i++) {
@@ -307,7 +307,7 @@ static void cut_everywhere(const ucontext_t *context)
     for (unsigned i = 0; i < whole.stack.count; i++) {
         struct table most = without_function(all, whole.frames[i].ip);
         struct pp_native_stack first = walk_by(most.table, context, frames, &stopped);
-        size_t size = copy_stack(&stopped, COPY_MOST, true).size;
+        size_t size = copy_stack(&stopped, COPY_MAX, true).size;
         unsigned last = 0;
         for (size_t cut = i % 8; cut <= size; cut += 8) {
             struct pp_native_stack stack = first;

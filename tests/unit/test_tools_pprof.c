@@ -10,15 +10,15 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#define BIAS        0x7f0000000000u
-#define MOST_STRING 200
-#define MOST        64
-#define ROOM        (1u << 20)
+#define BIAS       0x7f0000000000u
+#define MAX_STRING 200
+#define MAX        64
+#define ROOM       (1u << 20)
 
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING };
 
 struct decoded {
-    struct pt_cursor strings[MOST_STRING], mappings[MOST], locations[MOST], functions[MOST], samples[MOST];
+    struct pt_cursor strings[MAX_STRING], mappings[MAX], locations[MAX], functions[MAX], samples[MAX];
     unsigned string_count, mapping_count, location_count, function_count, sample_count, sample_types;
 };
 

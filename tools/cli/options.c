@@ -14,7 +14,7 @@
 #define HIGHEST_NUMBER  1000000
 #define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
 #define HELP_COLUMN     23  /* where an option's help begins */
-#define MOST_OPTIONS    32  /* limit per command */
+#define MAX_OPTIONS     32  /* limit per command */
 #define LONG_ONLY       256 /* getopt value of a long option: this + its index in the command's list */
 
 char *pt_command_text(const struct pt_command *command)
@@ -243,8 +243,8 @@ static void complain_of_option(const struct pt_command *command, bool known, con
 static bool parse_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     /* '+' stops at the first operand: options after it belong to the command that is run. */
-    char letters[2 * MOST_OPTIONS + 4], *end = stpcpy(letters, command->runs_command ? "+:h" : ":h");
-    struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    char letters[2 * MAX_OPTIONS + 4], *end = stpcpy(letters, command->runs_command ? "+:h" : ":h");
+    struct option longs[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; command->options[i]; i++) {
         const struct pt_option *option = command->options[i];
         if (option->letter)

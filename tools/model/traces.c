@@ -10,7 +10,7 @@
 #include "accepted.h"
 #include "time_bins.h"
 
-#define MOST_LISTED 8u
+#define MAX_LISTED 8u
 
 PT_DEFINE_ADD(static uint32_t add_trace, struct pt_profile, traces, struct pt_trace, item->id)
 
@@ -206,7 +206,7 @@ bool pt_traces_found(const struct pt_profile *profile)
     struct pt_buffer list = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->traces.count; i++)
-        if (is_asked_for(profile, profile->traces.items[i].id) && count++ < MOST_LISTED)
+        if (is_asked_for(profile, profile->traces.items[i].id) && count++ < MAX_LISTED)
             pt_buffer_format(&list, "%s%s", count > 1 ? ", " : "", pt_string(profile, profile->traces.items[i].id));
     const char *wanted = profile->request->select.trace;
     if (!profile->traces.count)
@@ -219,7 +219,7 @@ bool pt_traces_found(const struct pt_profile *profile)
     else if (wanted && count > 1)
         pt_message_to(profile->request->messages,
                       "--trace %s: %" PRIu32 " traces begin with it; give more digits of: %s%s", wanted, count,
-                      list.data, count > MOST_LISTED ? " …" : "");
+                      list.data, count > MAX_LISTED ? " …" : "");
     pt_buffer_free(&list);
     return count == 1 || (count && !wanted);
 }

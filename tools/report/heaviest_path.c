@@ -9,7 +9,7 @@
 
 #define OWN      0.25 /* of the samples, that the application's function must have */
 #define COMMON   0.8  /* of an outermost call: a call in it that has as much says nothing */
-#define LEAST    0.25 /* of such a call: what has less says less than it */
+#define MIN      0.25 /* of such a call: what has less says less than it */
 #define UNPARTED 0.6  /* of the first call where they have parted: a call in it that has as much is said instead */
 
 static const char importing[] = "<frozen importlib";
@@ -116,7 +116,7 @@ static uint32_t walk(const struct pt_profile *profile, const struct calls *calls
         parted = parted || !(starting || (double)items[at].ns >= COMMON * (double)items[largest[0]].ns);
         if (parted && first_ns <= 0)
             first_ns = (double)items[at].ns;
-        if (at && ns < (parted ? UNPARTED * first_ns : LEAST * (double)items[at].ns))
+        if (at && ns < (parted ? UNPARTED * first_ns : MIN * (double)items[at].ns))
             break;
         starting = starting && pt_is_application(profile, items[next].frame);
     }

@@ -6,7 +6,7 @@
 #include "../base/terminal_text.h"
 
 #define TEXT_COLUMNS 200
-#define MOST_FRAMES  64 /* of a stack: a sample's line has an end, whatever the nodes say */
+#define MAX_FRAMES   64 /* of a stack: a sample's line has an end, whatever the nodes say */
 
 void pt_log_put_text(struct pt_log_printer *printer, struct pt_text text)
 {
@@ -61,7 +61,7 @@ void pt_log_put_stack(struct pt_log_printer *printer, uint32_t node)
     for (unsigned i = 0; node; i++) {
         const struct pt_log_node *found = pt_segment_find(printer->segment, PT_TABLE_NODES, node);
         fputs(i ? " < " : " ", printer->out);
-        if (!found || i == MOST_FRAMES) {
+        if (!found || i == MAX_FRAMES) {
             fprintf(printer->out, found ? "..." : "(node %" PRIu32 " is missing)", node);
             return;
         }

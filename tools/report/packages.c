@@ -15,7 +15,7 @@
 
 #define NO_PACKAGE  "(no package)"
 #define LISTED_FROM 1.0 /* per cent, in the short sum */
-#define MOST_LISTED 6
+#define MAX_LISTED  6
 
 /* Moves rows with time, which are at the numbers of their texts, to the beginning. Returns how many there are. */
 static uint32_t gather(struct pt_total *rows, uint32_t texts)
@@ -105,7 +105,7 @@ void pt_report_package_sums(const struct pt_report *report)
     struct pt_total *rows = self_rows(report->profile, &count);
     struct pt_buffer text = {0};
     pt_rows_sort(rows, count, false);
-    for (uint32_t i = 0; i < count && i < MOST_LISTED; i++) {
+    for (uint32_t i = 0; i < count && i < MAX_LISTED; i++) {
         double share = pt_percent(rows[i].self_ns, report->whole_ns);
         if (share < LISTED_FROM)
             break;

@@ -23,8 +23,8 @@
 #define SHARE_COLUMNS  17 /* of a row's CPU time and share, without --ci */
 #define SAMPLES_WIDTH  8
 #define SHARE_WIDTH    6    /* of a function's share, before its text */
-#define LEAST_WIDTH    10   /* columns of the value, and of the function */
-#define MOST_WIDTH     40   /* of the value where lines may have any length; longer ones are not cut */
+#define MIN_WIDTH      10   /* columns of the value, and of the function */
+#define MAX_WIDTH      40   /* of the value where lines may have any length; longer ones are not cut */
 #define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
 #define MUCH_PERCENT   5    /* of all CPU time: worth a sentence where it is in other rows */
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
@@ -244,7 +244,7 @@ static void choose_widths(struct table *table, const struct values *values, uint
     uint32_t columns = pt_print_columns(stdout), function = 2 + SHARE_WIDTH;
     bool ci = table->report->cli->ci;
     table->requests = (struct pt_request_columns){values->counted, ci, values->measured};
-    table->named = values->named && (!columns || columns >= figures_width(table) + NAME_AT + LEAST_WIDTH);
+    table->named = values->named && (!columns || columns >= figures_width(table) + NAME_AT + MIN_WIDTH);
     uint32_t widest = table->named ? NAME_AT + pt_shown_width(TRACE_NAME) : pt_shown_width(title);
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
@@ -253,17 +253,17 @@ static void choose_widths(struct table *table, const struct values *values, uint
         widest = width > widest ? width : widest;
     }
     if (columns && table->named)
-        table->without_function = columns < figures_width(table) + function + NAME_AT + 3 * LEAST_WIDTH;
+        table->without_function = columns < figures_width(table) + function + NAME_AT + 3 * MIN_WIDTH;
     if (columns && values->counted) {
-        table->without_function = columns < figures_width(table) + function + 2 * LEAST_WIDTH;
-        table->requests.spread &= columns >= figures_width(table) + LEAST_WIDTH;
-        table->requests.interval &= columns >= figures_width(table) + LEAST_WIDTH;
+        table->without_function = columns < figures_width(table) + function + 2 * MIN_WIDTH;
+        table->requests.spread &= columns >= figures_width(table) + MIN_WIDTH;
+        table->requests.interval &= columns >= figures_width(table) + MIN_WIDTH;
     }
     uint32_t used = figures_width(table) + (table->without_function ? 0 : function);
-    uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
-    uint32_t most = !columns ? MOST_WIDTH : table->without_function ? room : room / 2;
+    uint32_t room = columns > used + 2 * MIN_WIDTH ? columns - used : 2 * MIN_WIDTH;
+    uint32_t most = !columns ? MAX_WIDTH : table->without_function ? room : room / 2;
     if (table->named && (!columns || !table->without_function))
-        most = columns ? room - 2 * LEAST_WIDTH : NAME_AT + MOST_WIDTH;
+        most = columns ? room - 2 * MIN_WIDTH : NAME_AT + MAX_WIDTH;
     table->value_width = widest < most ? widest : most;
     table->function_width = (columns ? room : pt_print_row_columns(stdout) - used) - table->value_width;
     table->cut = columns;

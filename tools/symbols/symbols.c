@@ -96,7 +96,7 @@ static uint32_t intern(struct pt_profile *profile, const char *text)
 static void resolve_line(struct resolver *resolver, struct pt_debug_info *info, uint32_t number)
 {
     struct pt_profile *profile = resolver->profile;
-    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_scope scopes[PT_MAX_SCOPES];
     uint32_t count = pt_debug_info_find(info, profile->frames.items[number].address, scopes);
     if (!count)
         return;
@@ -218,7 +218,7 @@ static void resolve_frames(struct resolver *resolver)
 /* Returns the node of the stack that ends with the frame and those that are inlined there. */
 static uint32_t add_frames(struct pt_profile *profile, uint32_t parent, uint32_t innermost)
 {
-    uint32_t chain[PT_MOST_SCOPES], count = 0;
+    uint32_t chain[PT_MAX_SCOPES], count = 0;
     for (uint32_t at = innermost + 1; at; at = profile->frames.items[at - 1].inlined_into)
         chain[count++] = at - 1;
     while (count)

@@ -20,7 +20,7 @@
 
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_LINES   24
-#define MOST_COLUMNS    1000 /* what says more is not believed */
+#define MAX_COLUMNS     1000 /* what says more is not believed */
 
 static struct termios before;
 static sigset_t mask_before, noted;
@@ -111,8 +111,8 @@ void pt_terminal_size(uint32_t *columns, uint32_t *lines)
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col && window.ws_row;
     *columns = known ? window.ws_col : DEFAULT_COLUMNS;
     *lines = known ? window.ws_row : DEFAULT_LINES;
-    if (*columns > MOST_COLUMNS)
-        *columns = MOST_COLUMNS;
+    if (*columns > MAX_COLUMNS)
+        *columns = MAX_COLUMNS;
 }
 
 void pt_terminal_write(const struct pt_buffer *text)
