@@ -176,17 +176,17 @@ struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slo
     return charge_rest(account, slot, clock);
 }
 
-/* Returns the part of ns that is from 0 to `most`. */
-static int64_t within(int64_t ns, int64_t most)
+/* Returns the part of ns that is from 0 to `max`. */
+static int64_t clamp(int64_t ns, int64_t max)
 {
-    int64_t least_of_both = ns < most ? ns : most;
-    return least_of_both < 0 ? 0 : least_of_both;
+    int64_t at_most_max = ns < max ? ns : max;
+    return at_most_max < 0 ? 0 : at_most_max;
 }
 
 /* Charges the profiler with what the ends of its threads cost, out of the residue. */
 static int64_t charge_profiler_exits(struct pp_account *account, int64_t residue)
 {
-    int64_t cost = within(residue, (int64_t)(account->profiler_exits * PROFILER_EXIT_MAX_NS));
+    int64_t cost = clamp(residue, (int64_t)(account->profiler_exits * PROFILER_EXIT_MAX_NS));
     account->profiler_exits = 0;
     account->profiler_ns += cost;
     account->profiler_exit_ns += cost;
@@ -313,7 +313,7 @@ static bool is_closed_by_few(struct pp_account *account, uint64_t *profiler_thre
 /* Books what the ends of threads have cost after their clocks were read last. */
 static void book_exits(struct pp_account *account, int64_t most_ns)
 {
-    int64_t cost = within(account->difference_ns, most_ns);
+    int64_t cost = clamp(account->difference_ns, most_ns);
     account->thread_exit_ns += (uint64_t)cost;
     account->booked_exit_ns += (uint64_t)cost;
     account->difference_ns -= cost;

@@ -161,7 +161,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     if (entry == NO_ENTRY)
         return PP_REASON_PYTHON_TORN;
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
-    struct pp_code_entry known = {.says = pp_slot_says(slot, PP_ENTRY_CUT)};
+    struct pp_code_entry known = {.role = pp_slot_role(slot, PP_ENTRY_CUT)};
     if (cached)
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
@@ -171,7 +171,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.says};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.role};
     *resolved = (struct pp_record_frame){entry, unit};
     return PP_REASON_NONE;
 }

@@ -109,7 +109,7 @@ struct pp_code_entry {
     uint64_t digest;
     uint32_t used;  /* by which sample last */
     uint32_t units; /* of its code */
-    struct pp_frame_says says;
+    struct pp_frame_role role;
 };
 
 struct pp_python_frame {
@@ -336,10 +336,10 @@ static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 }
 
 /* Returns what is known of the function of a frame that was resolved to this entry. async-signal-safe. */
-static inline struct pp_frame_says pp_slot_says(const struct pp_slot *slot, uint32_t entry)
+static inline struct pp_frame_role pp_slot_role(const struct pp_slot *slot, uint32_t entry)
 {
-    return entry < pp_slot_code_entries(slot) ? slot->codes[entry].says
-                                              : (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    return entry < pp_slot_code_entries(slot) ? slot->codes[entry].role
+                                              : (struct pp_frame_role){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
 }
 
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same

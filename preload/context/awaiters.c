@@ -25,10 +25,10 @@ bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *mo
 {
     uintptr_t group, scope;
     if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "TaskGroup", &group))
-        pp_slot_find(reader, group, "cancel_scope", &facts->cancel_scope);
+        pp_member_find(reader, group, "cancel_scope", &facts->cancel_scope);
     facts->anyio = pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope);
     if (facts->anyio)
-        pp_slot_find(reader, scope, "_host_task", &facts->host_task);
+        pp_member_find(reader, scope, "_host_task", &facts->host_task);
     return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
            find_type(reader, modules[PP_MODULE_TYPES], "FunctionType", "function", &facts->function_type) &&
            find_type(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", "builtin_function_or_method",
@@ -101,7 +101,7 @@ static uintptr_t host_of_scope(const struct search *search, uintptr_t scope)
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     uintptr_t task;
-    if (!(facts->host_task.type && pp_slot_read(reader, scope, &facts->host_task, &task)) &&
+    if (!(facts->host_task.type && pp_member_read(reader, scope, &facts->host_task, &task)) &&
         !pp_attribute_read(reader, scope, "_host_task", &search->reader->slot->thread.awaiters.host_task, &task))
         return 0;
     return is_task(search, task) ? task : 0;
@@ -114,7 +114,7 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     uintptr_t scope;
-    if (!(facts->cancel_scope.type && pp_slot_read(reader, group, &facts->cancel_scope, &scope)) &&
+    if (!(facts->cancel_scope.type && pp_member_read(reader, group, &facts->cancel_scope, &scope)) &&
         !pp_attribute_read(reader, group, "cancel_scope", &learnt->cancel_scope, &scope))
         return 0;
     return host_of_scope(search, scope);
@@ -133,8 +133,8 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
     if (!frame || pp_task_is_over(search->reader, task) ||
         !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
         return 0;
-    struct pp_frame_says says = pp_frame_says_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
-    if (says.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, says.local, &scope) ||
+    struct pp_frame_role role = pp_frame_role_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
+    if (role.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, role.local, &scope) ||
         !pp_object_type(reader, scope, &type))
         return 0;
     /* an argument, in later versions a variable of the function around it */

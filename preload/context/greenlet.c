@@ -271,7 +271,7 @@ static bool is_switching(const struct pp_native_stack *native)
 }
 
 bool pp_greenlet_read_frame(const struct pp_context_reader *any, const struct pp_native_stack *native, uintptr_t frame,
-                            struct pp_frame_says says, struct pp_context *greenlet)
+                            struct pp_frame_role role, struct pp_context *greenlet)
 {
     struct pp_context_reader careful;
     const struct pp_context_reader *reader = &careful;
@@ -282,9 +282,9 @@ bool pp_greenlet_read_frame(const struct pp_context_reader *any, const struct pp
         is_switching(native))
         return false;
     greenlet->identity = PP_SAME_NAME;
-    if (says.rule == PP_FRAME_HUB)
+    if (role.rule == PP_FRAME_HUB)
         return named(greenlet, HUB, sizeof HUB - 1);
-    if (says.rule == PP_FRAME_CALLS && pp_frame_local_read(objects, frame, says.local, &value) &&
+    if (role.rule == PP_FRAME_CALLS && pp_frame_local_read(objects, frame, role.local, &value) &&
         read_callable(reader, value, &greenlet->text))
         return true;
     return pp_object_word(objects, frame + layout->frame.code, &value) &&

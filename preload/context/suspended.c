@@ -105,7 +105,7 @@ static bool read_wrapped(const struct pp_context_reader *reader, uintptr_t await
         return false;
     /* contrib/python/libpyprof has a wrapper as well */
     if (reader->facts && type == reader->facts->served.steps.type)
-        return pp_slot_read(objects, awaited, &reader->facts->served.steps, wrapped);
+        return pp_member_read(objects, awaited, &reader->facts->served.steps, wrapped);
     if (type == *no_wrapper)
         return false;
     if (is_wrapper(reader, type))

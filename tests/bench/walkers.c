@@ -111,7 +111,7 @@ static void meet(const ucontext_t *context)
     struct pp_native_stack stack = {.frames = frames, .stopped = &stopped, .max = MAX_FRAMES};
     for (;;) {
         pp_native_walk(context, stack_top, &stack);
-        if (!stack.continuable || !pp_module_meet(frames[stack.count - 1].ip))
+        if (!stack.continuable || !pp_module_add_sampled(frames[stack.count - 1].ip))
             return;
         pp_modules_publish();
     }

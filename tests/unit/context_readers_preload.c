@@ -110,10 +110,10 @@ uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain)
 uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object)
 {
     struct pp_object_reader objects = reader(0);
-    struct pp_slot_attribute found;
+    struct pp_member found;
     uintptr_t value;
-    return pp_slot_find(&objects, type, name, &found) && pp_slot_read(&objects, object, &found, &value) ? value
-                                                                                                        : FAILED;
+    return pp_member_find(&objects, type, name, &found) && pp_member_read(&objects, object, &found, &value) ? value
+                                                                                                            : FAILED;
 }
 
 /* As the flush thread does, in the interpreter of the calling thread. */

@@ -151,7 +151,7 @@ static struct pp_module_table *meet_all(const ucontext_t *context)
         whole.stack = walk_by(pp_modules_draft(), context, whole.frames, &stopped);
         if (!whole.stack.continuable)
             break;
-        assert_true(pp_module_meet(whole.frames[whole.stack.count - 1].ip));
+        assert_true(pp_module_add_sampled(whole.frames[whole.stack.count - 1].ip));
     }
     assert_int_equal(whole.stack.reason, PP_REASON_NONE);
     assert_true(whole.stack.count > sizeof links / sizeof links[0]);
@@ -451,7 +451,7 @@ static void on_coroutine(const ucontext_t *context)
         atomic_store(&pp_module_table, published);
         if (!stack.continuable)
             break;
-        assert_true(pp_module_meet(frames[stack.count - 1].ip));
+        assert_true(pp_module_add_sampled(frames[stack.count - 1].ip));
     }
     assert_true(stack.count > sizeof links / sizeof links[0]);
     const struct pp_record_sample *sample = first_sample(context, low, top);

@@ -164,7 +164,7 @@ static struct pt_awaited described(const struct pt_awaits *awaits, uint32_t numb
     return awaited;
 }
 
-struct pt_awaited pt_heaviest_awaited(const struct pt_awaits *awaits, uint32_t value)
+struct pt_awaited pt_hot_awaited(const struct pt_awaits *awaits, uint32_t value)
 {
     const struct pt_profile *profile = awaits->profile;
     uint64_t *ns = pt_alloc(awaits->steps.count, sizeof *ns), whole_ns = 0, best_ns = 0;

@@ -13,7 +13,7 @@
 #include "../query/group.h"
 #include "../view/summary.h"
 #include "awaited.h"
-#include "most_of_it.h"
+#include "hot_function.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
@@ -38,7 +38,7 @@ struct value {
     uint32_t value; /* string; 0: none */
     uint32_t name;  /* string, of a trace (pt_report_trace_names); 0: none */
     uint64_t ns, count;
-    struct pt_heaviest most;
+    struct pt_hot_function most;
     struct pt_request_sums requests;
 };
 
@@ -66,7 +66,7 @@ static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *
 
 /* Gives what is joined its row: CPU time, samples and what most is in. Requests have endpoints, which are not joined.
  */
-static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_most *most)
+static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_hot_functions *most)
 {
     uint32_t count = profile->strings.count, capacity = count;
     uint64_t *ns = pt_alloc(count, sizeof *ns);
@@ -82,7 +82,7 @@ static void join_numbered(struct pt_profile *profile, struct values *values, str
         to->count += from->count;
         *from = (struct value){0};
     }
-    pt_most_join(most, rows);
+    pt_hot_functions_join(most, rows);
     free(rows);
     free(ns);
 }
@@ -94,7 +94,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
 {
     struct pt_profile *profile = report->profile;
     struct pt_group group = pt_group_by(profile, by);
-    struct pt_most *most = pt_most_new(profile, by, report->cli->lines);
+    struct pt_hot_functions *most = pt_hot_functions_new(profile, by, report->cli->lines);
     struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
     struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
@@ -105,13 +105,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         if (!is_wanted(profile, sample, process, thread))
             continue;
         uint32_t value = pt_group_value(&group, sample);
-        pt_most_add(most, value, sample);
+        pt_hot_functions_add(most, value, sample);
         values.items[value].ns += sample->cpu_ns;
         values.items[value].count += sample->count;
     }
     if (for_people && (strcmp(by, PP_KEY_TASK) == 0 || strcmp(by, PP_KEY_GREENLET) == 0))
         join_numbered(profile, &values, most);
-    struct pt_heaviest *heaviest = pt_most_by_value(most);
+    struct pt_hot_function *hot = pt_hot_functions_by_value(most);
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         struct value value = values.items[i];
         value.requests = requests ? requests[i] : value.requests;
@@ -119,13 +119,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
             continue;
         value.value = i;
         value.name = names ? names[i] : 0;
-        value.most = heaviest[i];
+        value.most = hot[i];
         values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
-    free(heaviest);
-    pt_most_free(most);
+    free(hot);
+    pt_hot_functions_free(most);
     free(names);
     free(requests);
     pt_group_free(&group);
@@ -381,7 +381,7 @@ static struct pt_awaited awaited_by(const struct table *table, const struct pt_a
                                     const struct value *value)
 {
     bool known = value->value && strcmp(text_of(table, value), PP_UNKNOWN_ROUTE) != 0;
-    return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
+    return awaits && known ? pt_hot_awaited(awaits, value->value) : (struct pt_awaited){0};
 }
 
 static void print_values(const struct table *table, const struct values *values, uint32_t shown,
@@ -474,7 +474,7 @@ void pt_report_values_unasked(const struct pt_report *report)
     free(values.items);
 }
 
-char *pt_report_hottest_endpoint(const struct pt_report *report)
+char *pt_report_hot_endpoint(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     if (profile->selected || !pt_has_group(profile, PT_COUNTED_BY))

@@ -190,7 +190,7 @@ static uint32_t *frames_by_module(const struct pt_profile *profile, uint32_t *co
         const struct pt_frame *frame = &profile->frames.items[i];
         modules[i] = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE ? frame->subject : none;
     }
-    uint32_t *order = pt_group(modules, sizeof *modules, 0, frames, none + 1, &ends);
+    uint32_t *order = pt_bucket_sort(modules, sizeof *modules, 0, frames, none + 1, &ends);
     *count = none ? ends[none - 1] : 0;
     free(modules);
     free(ends);
