@@ -16,7 +16,7 @@ struct pp_account {
     int64_t profiler_ns;      /* handlers and profiler_exit_ns; ours as a thread is added when it is written */
     int64_t profiler_exit_ns; /* ends of our threads */
     uint64_t samples, lost_samples;
-    uint64_t left_out_ns, left_out;         /* parts of sampled_ns and samples: [not selected] */
+    uint64_t not_selected_ns, not_selected; /* parts of sampled_ns and samples: [not selected] */
     uint64_t other_labels_ns, other_labels; /* parts of these: label sets that pp_labels_have_other() */
     uint64_t removed_files, removed_bytes;  /* of any process, for PYPROF_MAX_DISK */
     uint64_t exited_threads, exited_cpu_ns; /* clocks of threads that are gone, without what was before us */

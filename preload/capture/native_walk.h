@@ -92,7 +92,7 @@ struct pp_native_stack {
 
 /* Walks outward from the context of a signal. stack_top: first address above the thread's stack. The caller sets max,
  * frames, cache and stack_low; the walk sets the rest. async-signal-safe, reentrant; works on any thread. */
-void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
+void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_native_stack *stack);
 
 /* Continues a walk that is continuable, by `table` and on `copy`. Flush thread. */
 void pp_native_continue(struct pp_native_stack *stack);

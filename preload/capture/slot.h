@@ -56,9 +56,9 @@
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
 #define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
 
-/* What is known of the GIL when a sample is left out. */
-#define PP_LEFT_OUT_STATES 4u
-static inline unsigned pp_left_out_index(uint32_t state)
+/* What is known of the GIL when a sample is not selected. */
+#define PP_NOT_SELECTED_STATES 4u
+static inline unsigned pp_not_selected_index(uint32_t state)
 {
     return (state & PP_STATE_HOLDS_GIL ? 1 : 0) | (state & PP_STATE_GIL_KNOWN ? 2 : 0);
 }
@@ -200,10 +200,10 @@ struct pp_slot_thread {
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
     _Atomic uint64_t profiler_ns, lost_ns;
     _Atomic uint32_t lost_samples;
-    /* Of the samples that PYPROF_TRACES leaves out; by pp_left_out_index of their states. */
-    struct pp_left_out {
+    /* Of the samples that PYPROF_TRACES does not select; by pp_not_selected_index of their states. */
+    struct pp_not_selected {
         _Atomic uint64_t cpu_ns, samples;
-    } left_out[PP_LEFT_OUT_STATES];
+    } not_selected[PP_NOT_SELECTED_STATES];
     uint64_t event_ns;                  /* the thread's CPU clock at the last signal of its event; */
     uint64_t event_profiler_ns;         /* profiler_ns then */
     uint64_t event_signals;             /* how many there were */
@@ -258,8 +258,8 @@ struct pp_slot_flush {
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
-    } seen_left_out[PP_LEFT_OUT_STATES]; /* left_out.c's */
-    uint64_t traces_pause_end_ns;        /* of the thread's CPU clock: traces_pause ended last */
+    } seen_not_selected[PP_NOT_SELECTED_STATES]; /* not_selected.c's */
+    uint64_t traces_pause_end_ns;                /* of the thread's CPU clock: traces_pause ended last */
     /* thread_names.c's: the name that log_thread has, a string of log_segment, and who knows it */
     uint32_t log_name, name_source, name_age;
     uint32_t log_named;                    /* id of the name below, 0: not found yet */

@@ -48,11 +48,11 @@ bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, s
     return true;
 }
 
-bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *context)
+bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *py_context)
 {
     const struct pp_object_reader *objects = &reader->objects;
     return pp_object_is(objects, task, reader->facts->asyncio.task_type) &&
-           pp_object_word(objects, task + objects->python->layout.task.context, context);
+           pp_object_word(objects, task + objects->python->layout.task.context, py_context);
 }
 
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)

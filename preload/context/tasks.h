@@ -22,6 +22,6 @@ bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uin
 
 /* Reads the Context of contextvars that the task runs in; false for tasks that are not asyncio's own in C.
  * async-signal-safe. */
-bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *context);
+bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *py_context);
 
 #endif

@@ -15,7 +15,7 @@
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
-#include "left_out.h"
+#include "not_selected.h"
 #include "traces.h"
 #include <string.h>
 
@@ -34,7 +34,7 @@ static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const 
     if (!pp_config.traces_only)
         return pp_account_sample(&pp_interval.account, slot, record, &ticks);
     struct pp_record_sample head = *record;
-    pp_left_out_before(slot, thread, ticks.period_ns, &head);
+    pp_not_selected_before(slot, thread, ticks.period_ns, &head);
     return pp_account_sample(&pp_interval.account, slot, &head, &ticks);
 }
 
@@ -104,12 +104,12 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
 
 /* What a thread used after its last sample is not of selected traces while there is none; otherwise whose it is is not
  * known: there are no stacks of most of what threads like it do. */
-static void leave_out_rest(uint32_t thread, struct pp_charge *charge)
+static void add_not_selected_rest(uint32_t thread, struct pp_charge *charge)
 {
     if (!atomic_load(&pp_capture.traces_pause))
         return;
     pp_interval.account.unsampled_ns -= charge->unsampled_ns;
-    pp_left_out_add(thread, 0, 0, charge->unsampled_ns);
+    pp_not_selected_add(thread, 0, 0, charge->unsampled_ns);
     charge->unsampled_ns = 0;
 }
 
@@ -123,7 +123,7 @@ static void consume_end(struct pp_slot *slot)
         return;
     uint32_t thread = pp_thread_of_slot(slot, true);
     if (pp_config.traces_only)
-        leave_out_rest(thread, &charge);
+        add_not_selected_rest(thread, &charge);
     else if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
@@ -181,7 +181,7 @@ static void drain(struct pp_slot *slot, bool final)
     else if (!slot->ring.buffer && atomic_load(&slot->thread.lost_samples))
         pp_threads_warn_too_many();
     if (pp_config.traces_only)
-        pp_left_out_take(slot, ended);
+        pp_not_selected_consume(slot, ended);
     if (!ended || (!final && is_to_wait(slot)))
         return;
     consume_end(slot);
@@ -218,7 +218,7 @@ void pp_drain_rest(void)
         if (!charge.unsampled_ns && !charge.lost_ns)
             continue;
         uint32_t thread = pp_thread_of_slot(slot, false);
-        leave_out_rest(thread, &charge);
+        add_not_selected_rest(thread, &charge);
         add_charge(thread, &charge);
     }
 }

@@ -81,8 +81,8 @@ static void count_as_lost(const struct pp_account *before)
     now->unsampled_ns = before->unsampled_ns;
     now->estimated_ns = before->estimated_ns;
     now->uneven_ns = before->uneven_ns;
-    now->left_out_ns = before->left_out_ns;
-    now->left_out = before->left_out;
+    now->not_selected_ns = before->not_selected_ns;
+    now->not_selected = before->not_selected;
     now->other_labels_ns = before->other_labels_ns;
     now->other_labels = before->other_labels;
     now->lost_samples += now->samples - before->samples;

@@ -107,13 +107,13 @@ static bool tick_is_due(struct pp_slot *slot, bool in_call, uint64_t cpu_ns, uin
     return true;
 }
 
-bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *registers, uint64_t cpu_ns, uint64_t *due_ns)
 {
     uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
     *due_ns = 0;
     if (period_ns)
         return event ? event_is_due(slot, cpu_ns, period_ns, due_ns)
-                     : tick_is_due(slot, pp_context_in_call(context), cpu_ns, period_ns, due_ns);
+                     : tick_is_due(slot, pp_context_in_call(registers), cpu_ns, period_ns, due_ns);
     if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
         pp_ask_for_event(slot);
     return !event;

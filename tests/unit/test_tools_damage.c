@@ -139,9 +139,9 @@ struct seen {
     unsigned of_group[GROUPS], others;
 };
 
-static void see_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void see_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
-    struct seen *seen = context;
+    struct seen *seen = data;
     (void)segment;
     for (uint32_t i = 0; i < samples->count; i++) {
         uint64_t group = samples->items[i].cpu_ns - FIRST_WEIGHT;
@@ -231,7 +231,7 @@ static void check(const struct damaged *damaged, unsigned number, const char *ho
     struct pt_segment segment;
     static struct seen seen;
     unsigned char *copy = malloc(damaged->size ? damaged->size : 1);
-    const struct pt_segment_sink sink = {.context = &seen, .samples = see_samples};
+    const struct pt_segment_sink sink = {.data = &seen, .samples = see_samples};
     memcpy(copy, damaged->data, damaged->size);
     memset(&seen, 0, sizeof seen);
     alarm(HANGS_AFTER);

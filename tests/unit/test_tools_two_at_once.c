@@ -111,9 +111,9 @@ struct loader {
     uint32_t loaded, refused, changed; /* changed: other stacks than the first time */
 };
 
-static void keep_message(void *context, const char *text)
+static void keep_message(void *data, const char *text)
 {
-    struct loader *loader = context;
+    struct loader *loader = data;
     pt_buffer_format(&loader->messages, "%s\n", text);
 }
 
@@ -121,7 +121,7 @@ static void load(struct loader *loader, const char *path, bool good)
 {
     char *paths[] = {pt_strdup(path)}, *text = NULL;
     size_t size;
-    const struct pt_messages messages = {.message = keep_message, .progress = NULL, .context = loader};
+    const struct pt_messages messages = {.message = keep_message, .progress = NULL, .data = loader};
     const struct pt_load_request request = {.paths = paths,
                                             .path_count = 1,
                                             .select = {.native = PT_NATIVE_ALL},
@@ -143,9 +143,9 @@ static void load(struct loader *loader, const char *path, bool good)
     free(paths[0]);
 }
 
-static void *load_many(void *context)
+static void *load_many(void *data)
 {
-    struct loader *loader = context;
+    struct loader *loader = data;
     for (unsigned i = 0; i < LOADS; i++)
         load(loader, sides[loader->side].log, true);
     for (unsigned i = 0; i < LOADS / 10; i++) {

@@ -17,9 +17,9 @@ struct growing {
     jmp_buf too_long;
 };
 
-static void append_part(const char *part, size_t length, void *context)
+static void append_part(const char *part, size_t length, void *data)
 {
-    struct growing *growing = context;
+    struct growing *growing = data;
     if (length > growing->limit - growing->text->length)
         longjmp(growing->too_long, 1); /* the demanglers have no other way to be stopped */
     pt_buffer_append(growing->text, part, length);

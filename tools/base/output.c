@@ -72,7 +72,7 @@ static int open_beside(const char *path, char **temporary)
     return descriptor;
 }
 
-bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context)
+bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
@@ -82,7 +82,7 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
     int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
     FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
     if (out) {
-        write(context, out);
+        write(data, out);
         written = fflush(out) == 0 && !ferror(out);
         written = fclose(out) == 0 && written && (in_place || rename(temporary, target) == 0);
     }
@@ -102,11 +102,11 @@ bool pt_is_stdout(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context)
+bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     if (!pt_is_stdout(path))
-        return pt_write_file(path, write, context);
-    write(context, stdout);
+        return pt_write_file(path, write, data);
+    write(data, stdout);
     return true;
 }
 

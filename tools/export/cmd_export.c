@@ -48,9 +48,9 @@ struct job {
     const struct pt_export_options *options;
 };
 
-static void write_profile(void *context, FILE *out)
+static void write_profile(void *data, FILE *out)
 {
-    const struct job *job = context;
+    const struct job *job = data;
     job->format->write(job->profile, job->options, out);
 }
 

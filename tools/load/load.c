@@ -98,9 +98,9 @@ static void read_one(struct part *part, const struct pt_file *file)
     free(data);
 }
 
-static void *read_part(void *context)
+static void *read_part(void *data)
 {
-    struct part *part = context;
+    struct part *part = data;
     for (uint32_t i = part->begin; i < part->end && !part->profile->too_many; i++) {
         unsigned done = atomic_fetch_add(part->done, 1) + 1;
         if (part->first && part->bytes >= PROGRESS_FROM)

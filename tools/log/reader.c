@@ -106,7 +106,7 @@ static void parse_block(struct pt_segment *segment, const struct pp_log_block_he
                         size_t at, const struct pt_segment_sink *sink)
 {
     if (sink && sink->block)
-        sink->block(sink->context, segment, header, at);
+        sink->block(sink->data, segment, header, at);
     if (!is_first(segment, header->sequence)) {
         segment->losses.repeated_blocks++;
         return;
@@ -117,7 +117,7 @@ static void parse_block(struct pt_segment *segment, const struct pp_log_block_he
     if (!pt_segment_parse_block(segment, header->type, pt_cursor(payload, header->length), sink))
         segment->losses.unknown_blocks++;
     if (sink && sink->block_end)
-        sink->block_end(sink->context, segment, header);
+        sink->block_end(sink->data, segment, header);
 }
 
 /* Returns whether the segment's tables point into blocks of this type; the others are decoded into numbers. */

@@ -81,7 +81,7 @@ void pt_segment_parse_waits(struct pt_segment *segment, struct pt_cursor *payloa
             items[0].count += wait.count;
     }
     if (sink && sink->waits)
-        sink->waits(sink->context, &waits);
+        sink->waits(sink->data, &waits);
 }
 
 void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
@@ -105,7 +105,7 @@ void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payl
             continue;
         samples.count = count;
         if (wanted && count)
-            sink->samples(sink->context, segment, &samples);
+            sink->samples(sink->data, segment, &samples);
         count = 0;
     }
 }
@@ -138,6 +138,6 @@ void pt_segment_parse_traced(struct pt_segment *segment, struct pt_cursor *paylo
         if (!parse_traced(&record, start_unix_ns, &sample))
             segment->losses.damaged_records++;
         else if (sink && sink->traced)
-            sink->traced(sink->context, segment, &sample);
+            sink->traced(sink->data, segment, &sample);
     }
 }

@@ -57,7 +57,7 @@ static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_
     struct pt_log_table *table = &segment->tables[kind];
     table->items = pt_grow(table->items, &table->capacity, id + 1, tables[kind].size);
     if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
-        sink->redefined(sink->context, segment, kind, (uint32_t)id);
+        sink->redefined(sink->data, segment, kind, (uint32_t)id);
     if (id >= table->end)
         table->end = (uint32_t)id + 1;
     return (char *)table->items + id * tables[kind].size;
@@ -67,7 +67,7 @@ static void say_defined(const struct pt_segment *segment, enum pt_table_kind kin
                         const struct pt_segment_sink *sink)
 {
     if (sink && sink->defined)
-        sink->defined(sink->context, segment, kind, (uint32_t)id);
+        sink->defined(sink->data, segment, kind, (uint32_t)id);
 }
 
 static struct pt_text rest(const struct pt_cursor *cursor)
@@ -205,7 +205,7 @@ static void parse_requests(struct pt_segment *segment, struct pt_cursor *payload
         if (payload->bad || record.bad)
             segment->losses.damaged_records++;
         else if (sink && sink->requests)
-            sink->requests(sink->context, segment, &requests);
+            sink->requests(sink->data, segment, &requests);
     }
 }
 
@@ -272,7 +272,7 @@ bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt
         if (segment->end_reason == PP_END_EXEC)
             segment->end_reason = PP_END_NOT;
         if (sink && sink->accounting)
-            sink->accounting(sink->context, segment);
+            sink->accounting(sink->data, segment);
         break;
     case PP_BLOCK_EARLIER:
         if (!pt_accounting_read(&segment->earlier, payload)) {
@@ -284,7 +284,7 @@ bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt
         uint64_t unix_ns = pt_read_varint(&payload);
         uint64_t severity = pt_read_varint(&payload);
         if (!payload.bad && sink && sink->notice)
-            sink->notice(sink->context, segment, unix_ns, severity, rest(&payload));
+            sink->notice(sink->data, segment, unix_ns, severity, rest(&payload));
         break;
     }
     case PP_BLOCK_END:

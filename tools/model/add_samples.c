@@ -188,7 +188,7 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
 {
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     struct pt_profile *profile = adder->ids.profile;
-    if (adder->ids.left_out || profile->too_many)
+    if (adder->ids.skipped || profile->too_many)
         return;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval accepted = interval;

@@ -10,30 +10,29 @@
 #include "time_bins.h"
 #include "traces.h"
 
-static void accept_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
+static void accept_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *from)
 {
-    pt_adder_samples(context, segment, from);
+    pt_adder_samples(data, segment, from);
 }
 
-static void accept_waits(void *context, const struct pt_log_waits *waits)
+static void accept_waits(void *data, const struct pt_log_waits *waits)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     for (uint32_t i = 0; i < waits->count; i++)
         adder->ids.profile->waits |= waits->items[i].node != 0;
     if (adder->ids.profile->request->select.join_pools)
         pt_pools_add_waits(&adder->pools, waits);
 }
 
-static void accept_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *from)
+static void accept_requests(void *data, const struct pt_segment *segment, const struct pt_log_requests *from)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval accepted = interval;
     pt_id_map_process(&adder->ids, segment);
     uint64_t timed_from_ns = profile->request->timed_from_ns;
-    if (adder->ids.left_out || !pt_clip_interval(profile, &accepted) ||
-        !pt_accepts_process(profile, adder->ids.process))
+    if (adder->ids.skipped || !pt_clip_interval(profile, &accepted) || !pt_accepts_process(profile, adder->ids.process))
         return;
     struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
     requests.endpoint = pt_id_map_intern(&adder->ids, pt_segment_string(segment, from->endpoint));
@@ -43,39 +42,39 @@ static void accept_requests(void *context, const struct pt_segment *segment, con
     pt_add_requests(profile, &requests);
 }
 
-static void accept_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
+static void accept_traced(void *data, const struct pt_segment *segment, const struct pt_log_traced *sample)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     pt_id_map_process(&adder->ids, segment);
-    if (!adder->ids.left_out)
+    if (!adder->ids.skipped)
         pt_traces_accept(&adder->ids, segment, sample);
 }
 
-static void accept_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+static void accept_notice(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                           struct pt_text text)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
-    if (adder->ids.left_out)
+    if (adder->ids.skipped)
         return;
     *PT_APPEND(&process->notices) = (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
 }
 
-static void accept_usage(void *context, const struct pt_segment *segment)
+static void accept_usage(void *data, const struct pt_segment *segment)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     const struct pt_accounting *now = &segment->accounting;
-    if (adder->ids.left_out || !adder->ids.profile->request->usage)
+    if (adder->ids.skipped || !adder->ids.profile->request->usage)
         return;
     *PT_APPEND(&process->usage) = (struct pt_usage){
         now->end_unix_ns,          now->wall_ns,      now->cpu_ns,      now->samples, now->voluntary_switches,
         now->involuntary_switches, now->minor_faults, now->major_faults};
 }
 
-static void forget(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
+static void forget(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     pt_adder_put_sums(adder, segment); /* they mean the old definition */
     pt_pools_forget(&adder->pools);
     pt_id_map_forget(&adder->ids, kind, id);
@@ -112,7 +111,7 @@ static void accept_sums(struct pt_adder *adder, const struct pt_segment *segment
     }
     if (segment->process.run_billed_ns) /* it is the last block */
         process->run_billed_ns = segment->process.run_billed_ns;
-    if (segment->has_accounting && !adder->ids.left_out)
+    if (segment->has_accounting && !adder->ids.skipped)
         pt_sums_accept(process, segment);
     if (latest)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
@@ -150,7 +149,7 @@ static bool is_wanted(const struct pt_profile *profile, const void *data, size_t
 static struct pt_segment_sink sink_of(struct pt_adder *adder)
 {
     bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
-    return (struct pt_segment_sink){.context = adder,
+    return (struct pt_segment_sink){.data = adder,
                                     .samples = sums ? NULL : accept_samples,
                                     .waits = accept_waits,
                                     .requests = sums ? NULL : accept_requests,
@@ -170,7 +169,7 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
         put_segment(&adder, &segment);
-        profile->losses.repeated_segments += adder.ids.left_out;
+        profile->losses.repeated_segments += adder.ids.skipped;
     }
     *end = segment.end;
     pt_adder_free(&adder);

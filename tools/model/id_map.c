@@ -74,8 +74,8 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     ids->process = pt_add_process(profile, instance);
     struct pt_process *process = &profile->processes.items[ids->process];
     /* The same segment again (a file and a merged one that holds it) must not count twice. */
-    ids->left_out = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
-    process->segments += !ids->left_out;
+    ids->skipped = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
+    process->segments += !ids->skipped;
     ids->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
         return process;

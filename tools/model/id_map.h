@@ -17,7 +17,7 @@ struct pt_id_map {
     struct pt_profile *profile;
     const char *name; /* names the process if the segment does not */
     uint32_t process; /* number of the segment's process; PT_NONE until it is needed */
-    bool left_out;    /* the segment is not wanted, or was read before: its samples are dropped */
+    bool skipped;     /* the segment is not wanted, or was read before: its samples are dropped */
     bool alone;       /* no sample of the process has been added before */
     struct pt_id_table maps[PT_TABLE_COUNT];
     uint32_t *path; /* scratch of pt_id_map_node */

@@ -21,7 +21,7 @@ bool pt_selects_time(const struct pt_selection *select);
 bool pt_selects_early(const struct pt_selection *select);
 
 /* Returns whether samples are left out at all. */
-bool pt_leaves_samples_out(const struct pt_selection *select);
+bool pt_selects_a_part(const struct pt_selection *select);
 
 /* Returns whether samples are left out by their threads or stacks. */
 bool pt_selects_stacks(const struct pt_selection *select);

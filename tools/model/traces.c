@@ -112,9 +112,9 @@ static bool in_common(const struct order *order, const struct pt_sample *a, cons
 }
 
 /* Single samples come after the sums. */
-static int by_stack(const void *a, const void *b, void *context)
+static int by_stack(const void *a, const void *b, void *data)
 {
-    const struct order *order = context;
+    const struct order *order = data;
     const uint32_t *first = a, *second = b;
     const struct pt_sample *x = &order->profile->samples.items[*first], *y = &order->profile->samples.items[*second];
     return pt_compare(x->thread, y->thread)

@@ -30,11 +30,11 @@ struct job {
 };
 
 /* libdwfl asks this for the file with the debug information of another one. */
-static int find_debug_file(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr base, const char *file,
+static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
                            const char *link, GElf_Word crc, char **found)
 {
     (void)module, (void)name, (void)base, (void)file, (void)link, (void)crc;
-    struct job *job = *context;
+    struct job *job = *data;
     int descriptor = job->files.dwarf ? pt_open_build(job->files.dwarf, job->build_id, &job->mapped) : -1;
     if (descriptor >= 0)
         *found = pt_strdup(job->files.dwarf);
@@ -44,7 +44,7 @@ static int find_debug_file(Dwfl_Module *module, void **context, const char *name
 /* Opens the image as a module at its own addresses; returns NULL if the file is gone. */
 static Dwfl_Module *open_image(Dwfl *dwfl, struct job *job)
 {
-    void **context;
+    void **data;
     int descriptor = pt_open_build(job->files.image, job->build_id, &job->mapped);
     if (descriptor < 0)
         return NULL;
@@ -53,8 +53,8 @@ static Dwfl_Module *open_image(Dwfl *dwfl, struct job *job)
     dwfl_report_end(dwfl, NULL, NULL);
     if (!module)
         close(descriptor);
-    else if (dwfl_module_info(module, &context, NULL, NULL, NULL, NULL, NULL, NULL))
-        *context = job;
+    else if (dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+        *data = job;
     return module;
 }
 

@@ -65,9 +65,9 @@ struct next_group {
     char word[sizeof((struct pt_screen *)NULL)->by];
 };
 
-static void find_next(void *context, const char *word)
+static void find_next(void *data, const char *word)
 {
-    struct next_group *next = context;
+    struct next_group *next = data;
     if ((!*next->after || next->found) && !*next->word && strlen(word) < sizeof next->word)
         strcpy(next->word, word);
     next->found |= strcmp(word, next->after) == 0;

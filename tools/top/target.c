@@ -238,9 +238,9 @@ static bool wants(struct pt_target *target, const struct pt_log_process *process
     return true;
 }
 
-bool pt_target_wants(void *context, const struct pt_log_process *process)
+bool pt_target_wants(void *data, const struct pt_log_process *process)
 {
-    struct pt_target *target = context;
+    struct pt_target *target = data;
     pthread_mutex_lock(&target->lock);
     bool wanted = wants(target, process);
     pthread_mutex_unlock(&target->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "left_out.h"
+#include "not_selected.h"
 #include "../account/interval_data.h"
 #include "../capture/capture.h"
 #include "../common/pseudo_frames.h"
 #include "../labels/thread_names.h"
 
-void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t cpu_ns)
+void pp_not_selected_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t cpu_ns)
 {
     struct pp_account *account = &pp_interval.account;
     uint32_t frame = pp_frame_pseudo(&pp_interval.tables, PP_PSEUDO_NOT_SELECTED);
@@ -14,11 +14,11 @@ void pp_left_out_add(uint32_t thread, uint32_t state, uint64_t samples, uint64_t
     account->samples += samples;
     if ((!samples && !cpu_ns) || !pp_add_sample(&account->sampled_ns, &key, samples, cpu_ns))
         return;
-    account->left_out_ns += cpu_ns;
-    account->left_out += samples;
+    account->not_selected_ns += cpu_ns;
+    account->not_selected += samples;
 }
 
-/* Takes what the handlers themselves have cost: no record says it. */
+/* Accounts for the cost of the handlers, as no record has it. */
 static void consume_cost(struct pp_slot *slot)
 {
     uint64_t profiler_ns = atomic_load(&slot->thread.profiler_ns);
@@ -28,27 +28,27 @@ static void consume_cost(struct pp_slot *slot)
     pp_interval.account.profiler_ns += more_ns;
 }
 
-void pp_left_out_take(struct pp_slot *slot, bool ended)
+void pp_not_selected_consume(struct pp_slot *slot, bool ended)
 {
     bool any = false;
-    for (unsigned i = 0; i < PP_LEFT_OUT_STATES; i++) {
-        struct pp_left_out *sums = &slot->thread.left_out[i];
-        uint64_t samples = atomic_load(&sums->samples) - slot->flush.seen_left_out[i].samples;
-        uint64_t cpu_ns = atomic_load(&sums->cpu_ns) - slot->flush.seen_left_out[i].cpu_ns;
+    for (unsigned i = 0; i < PP_NOT_SELECTED_STATES; i++) {
+        struct pp_not_selected *sums = &slot->thread.not_selected[i];
+        uint64_t samples = atomic_load(&sums->samples) - slot->flush.seen_not_selected[i].samples;
+        uint64_t cpu_ns = atomic_load(&sums->cpu_ns) - slot->flush.seen_not_selected[i].cpu_ns;
         uint32_t state = (i & 1 ? PP_STATE_HOLDS_GIL : 0) | (i & 2 ? PP_STATE_GIL_KNOWN : 0);
         if (!samples && !cpu_ns)
             continue;
-        slot->flush.seen_left_out[i].samples += samples;
-        slot->flush.seen_left_out[i].cpu_ns += cpu_ns;
+        slot->flush.seen_not_selected[i].samples += samples;
+        slot->flush.seen_not_selected[i].cpu_ns += cpu_ns;
         slot->flush.accounted_ns += cpu_ns;
-        pp_left_out_add(pp_thread_of_slot(slot, ended), state, samples, cpu_ns);
+        pp_not_selected_add(pp_thread_of_slot(slot, ended), state, samples, cpu_ns);
         any = true;
     }
     if (any)
         consume_cost(slot);
 }
 
-void pp_left_out_before(struct pp_slot *slot, uint32_t thread, uint64_t period_ns, struct pp_record_sample *sample)
+void pp_not_selected_before(struct pp_slot *slot, uint32_t thread, uint64_t period_ns, struct pp_record_sample *sample)
 {
     uint64_t used_ns = sample->cpu_ns - sample->cpu_previous_ns;
     bool paused = atomic_load(&pp_capture.traces_pause) || sample->cpu_previous_ns < slot->flush.traces_pause_end_ns;
@@ -56,5 +56,5 @@ void pp_left_out_before(struct pp_slot *slot, uint32_t thread, uint64_t period_n
         return;
     sample->cpu_previous_ns = sample->cpu_ns - period_ns;
     slot->flush.accounted_ns += used_ns - period_ns;
-    pp_left_out_add(thread, 0, 0, used_ns - period_ns);
+    pp_not_selected_add(thread, 0, 0, used_ns - period_ns);
 }
