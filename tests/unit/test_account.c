@@ -49,7 +49,7 @@ static struct pp_charge sample(uint64_t previous_ms, uint64_t cpu_ms, uint32_t i
     return pp_account_sample(&account, slot, &record, &ticks);
 }
 
-static void a_sample_weighs_what_was_burned(void **state)
+static void a_sample_weighs_what_was_used(void **state)
 {
     (void)state;
     struct pp_charge charge = sample(0, 10, 0, 0);
@@ -122,7 +122,7 @@ static void an_end_closes_the_thread(void **state)
     struct pp_charge charge = pp_account_sample(&account, slot, &record, &ticks);
     assert_int_equal(charge.lost_ns, 7 * MS);
     assert_int_equal(charge.lost_samples, 2);
-    /* the handler's own time after that sample, a loss, and what was burned up to the end */
+    /* the handler's own time after that sample, a loss, and what was used up to the end */
     atomic_store(&slot->thread.profiler_ns, 2 * MS);
     atomic_store(&slot->thread.lost_ns, 10 * MS);
     atomic_store(&slot->thread.lost_samples, 3);
@@ -194,7 +194,8 @@ static void what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart(v
     assert_int_equal(account.sampled_ns, 30 * MS);
 }
 
-/* As if our own threads had burned profiler_ns; what they have, when the clocks were read, into it. */
+/* Closes the account as if the threads of the profiler had used profiler_ns, and sets it to what they have used when
+ * the clocks were read. */
 static uint64_t account_close(uint64_t *profiler_ns, uint64_t waiting_ns)
 {
     *profiler_ns -= pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -371,7 +372,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
     const struct CMUnitTest tests[] = {
-        TEST(a_sample_weighs_what_was_burned),
+        TEST(a_sample_weighs_what_was_used),
         TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part),
         TEST(what_switches_cost_for_an_event_is_our_own),
         TEST(what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart),
