@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program may call (pyprof.h): the library's only functions that are not libc's. Async-signal-safe. */
+/* Defines what the program may call (pyprof.h): the library's only functions that are not libc's. Async-signal-safe. */
 #include "base/libc.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"

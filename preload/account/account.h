@@ -39,10 +39,11 @@ struct pp_account {
  *
  * From the expiry of its timer to the tick that sees it a thread that meets the ticks at random phases uses a tick on
  * average, exponentially distributed: one of 400 samples is later than LATE_TICKS. Where samples are later than that,
- * or have been late on average, the thread works in step with the ticks. Then what it used was somewhere else: the
- * function that was hit at last has run half a tick, half a period and half a tick after its last sample, so the sample
- * weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick each time,
- * at moments that have nothing to do with its own work, and its samples may be later by what it used up to these.
+ * or have been late on average, the thread works in step with the ticks. Then the excess was spent in code that no tick
+ * saw: the function that was hit at last has run half a tick, half a period and half a tick after its last sample, so
+ * the sample weighs that much and the rest is [unsampled]. A thread that other programs push off its CPU misses a tick
+ * each time, at moments that have nothing to do with its own work, and its samples may be later by what it used up to
+ * these.
  *
  * Of a thread that waits often and has ticks alone some work may be met too much and some not at all, with sums that
  * are right (a web service: one endpoint had 75 % for 44, another 0.4 for 12): its time is summed apart, as uneven_ns.

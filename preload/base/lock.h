@@ -43,7 +43,7 @@ static inline void pp_lock_release(struct pp_lock *lock)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* In the child of fork, where the holder does not exist any more. */
+/* Runs in the child of fork, where the holder does not exist any more. */
 static inline void pp_lock_reset(struct pp_lock *lock)
 {
     atomic_store(&lock->word, 0);

@@ -90,7 +90,7 @@ static bool is_the_same(int descriptor)
            now.st_ino == remembered.st_ino;
 }
 
-/* False if the calling thread does not reach stderr. */
+/* Returns false if the calling thread does not reach stderr. */
 static bool write_line(const char *line)
 {
     int descriptor = pp_fd_table_stderr();

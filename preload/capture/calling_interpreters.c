@@ -152,8 +152,8 @@ static bool append(const struct callers *callers, const struct pp_python_stack *
     return true;
 }
 
-/* Takes the state whose frames are the next ones out of the list, and walks these; false if there is none. Of
- * several states frame objects do not say which come next. async-signal-safe. */
+/* Removes the state whose frames come next from the list, and walks its frames; false if there is none. Frame objects
+ * do not say which of several states comes next. async-signal-safe. */
 static bool walk_next(struct callers *callers, const struct pp_stacks *stacks, struct pp_python_stack *found)
 {
     const struct pp_run *runs = callers->slot->scratch->runs;

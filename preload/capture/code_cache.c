@@ -147,8 +147,8 @@ static inline bool resolve_known(const struct pp_python *python, struct pp_slot 
     return resolved->unit != NO_UNIT;
 }
 
-/* As resolve_known, by what was read of the code object; defines the entry if it is new or another code object's.
- * async-signal-safe. */
+/* Resolves like resolve_known does, by what was read of the code object; defines the entry if it is new or another code
+ * object's. async-signal-safe. */
 PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
                                           const struct pp_python_frame *frame, const struct pp_code *code,
                                           uint32_t *overflow, struct pp_record_frame *resolved)
@@ -211,9 +211,9 @@ bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot 
     for (uint32_t i = 0; i < count; i++) {
         uintptr_t address = frames[i].code;
         resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
-        if (resolve_known(python, slot, &frames[i], reader->plain, &resolved[i]) ||
-            !(reader->plain ? read_live(python, address, &code)
-                            : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
+        if (resolve_known(python, slot, &frames[i], reader->direct, &resolved[i]) ||
+            !(reader->direct ? read_live(python, address, &code)
+                             : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
             continue;
         if (resolve_one(python, slot, &frames[i], &code, NULL, &resolved[i]) == PP_REASON_LOST_RING_FULL)
             return false;

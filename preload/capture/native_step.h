@@ -199,7 +199,7 @@ static inline bool restore_words(struct walk *walk, const struct pp_unwind_rule 
     return true;
 }
 
-/* As restore_words, for all other rules. async-signal-safe. */
+/* Restores registers like restore_words does, by all other rules. async-signal-safe. */
 static enum pp_reason restore_all(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
 {
     uintptr_t caller[PP_TRACKED_COUNT] = {0};

@@ -63,8 +63,8 @@ struct pp_record_context {
     uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none. A span's id */
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     struct pp_record_text text;
-    uint32_t kind;    /* enum pp_context_kind */
-    uint32_t made_up; /* the identity is none of a span that has no id yet */
+    uint32_t kind;  /* enum pp_context_kind */
+    uint32_t no_id; /* a span without an id: the identity is its address */
     uint32_t epoch, frames;
     /* then pp_record_frame[frames], of an awaiter: those in which its coroutine is suspended, the outermost first; and
      * the characters */

@@ -164,7 +164,7 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
     const struct pp_python_layout *layout = &careful.objects.python->layout;
     uintptr_t getters, type, block, future;
     copying.reader = &careful;
-    careful.objects.plain = false;
+    careful.objects.direct = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
         !pp_type_is_named(&careful.objects, type, "collections.deque") || !field(&copying, getters, layout->ob_size) ||
@@ -307,7 +307,7 @@ static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned
     struct search copying = *search;
     const struct pp_python_layout *layout = &careful.objects.python->layout;
     uintptr_t fields[2], item, callback, found = 0; /* ob_size, ob_item */
-    careful.objects.plain = false;
+    careful.objects.direct = false;
     copying.reader = &careful;
     if (!pp_object_has_class(&careful.objects, list, PP_CLASS_LIST) ||
         !pp_object_copy(&careful.objects, fields, list + layout->ob_size, sizeof fields))
@@ -364,7 +364,7 @@ uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t i
     struct pp_context_reader careful = *reader;
     struct search copying = {.reader = &careful};
     uintptr_t future, list, callback;
-    careful.objects.plain = false; /* as in awaiter_of_list: the work may be adding callbacks */
+    careful.objects.direct = false; /* as in awaiter_of_list: the work may be adding callbacks */
     if (!reader->facts || !reader->facts->awaiters.partial_type ||
         !pp_attribute_read(objects, item, "future", &learnt->work_future, &future) ||
         !pp_attribute_read(objects, future, "_done_callbacks", &learnt->done_callbacks, &list) ||

@@ -42,7 +42,7 @@ bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thr
     *vars = 0;
     if (!py_context)
         return true;
-    careful.plain = reader->plain && *checked;
+    careful.direct = reader->direct && *checked;
     if (!pp_object_type(&careful, py_context, &type) || !type || type != reader->python->context_type)
         return false;
     *checked = true;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the flush thread has found out about the sources of contexts: addresses of types and keys. What is there may
- * have been freed since, so handlers compare these addresses, and read there through safe copies only. The facts are of
- * one interpreter, the first in which a source was found; a struct that was published is never changed nor freed. */
+/* Holds what the flush thread has found out about the sources of contexts: addresses of types and keys. What is there
+ * may have been freed since, so handlers compare these addresses, and read there through safe copies only. The facts
+ * are of one interpreter, the first in which a source was found; a struct that was published is never changed nor
+ * freed. */
 #ifndef PP_CONTEXT_FACTS_H
 #define PP_CONTEXT_FACTS_H
 

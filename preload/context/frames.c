@@ -133,7 +133,7 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     uint32_t entry, entries = pp_slot_code_entries(slot);
     unsigned count = 0, django_frames = 0;
     /* which greenlet runs is not known by frames alone */
-    if (!reader->objects.plain || !reader->facts || reader->facts->greenlet.type)
+    if (!reader->objects.direct || !reader->facts || reader->facts->greenlet.type)
         return 0;
     bool defined = stack->frames && scratch->resolved[stack->frames - 1].entry < entries;
     key[count++] = (uintptr_t)reader->facts;

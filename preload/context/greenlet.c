@@ -27,7 +27,7 @@ static bool read_old(const struct pp_context_reader *reader, uintptr_t *greenlet
     struct pp_object_reader careful = reader->objects;
     struct pp_attribute key = {0};
     uintptr_t dict, owner = 0, stop;
-    careful.plain = false;
+    careful.direct = false;
     if (!pp_object_word(&careful, reader->facts->greenlet.current, greenlet) ||
         !pp_object_word(&careful, reader->state->address + careful.python->layout.thread_state.dict, &dict))
         return false;
@@ -65,7 +65,7 @@ static bool read_current(const struct pp_context_reader *reader, struct pp_conte
     if (reader->facts->greenlet.current)
         return read_old(reader, greenlet);
     uintptr_t state = read_word(reader, &certain);
-    careful->objects.plain &= certain;
+    careful->objects.direct &= certain;
     *greenlet = 0;
     if (!state || state == STATE_NONE)
         return true;

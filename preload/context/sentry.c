@@ -69,7 +69,7 @@ bool pp_sentry_read(const struct pp_context_reader *reader, uintptr_t vars, stru
         return true;
     read_id(objects, span, &facts->trace_id, TRACE_DIGITS, context->trace_id);
     read_id(objects, span, &facts->span_id, SPAN_DIGITS, own);
-    context->made_up = !own[0];
+    context->no_id = !own[0];
     context->identity = own[0] ? own[0] : span;
     if (!reader->trace_only)
         read_name(objects, facts, span, &context->text);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads what tasks have, whoever has made them: asyncio in C, asyncio in Python (nest_asyncio has such), or trio. The
+/* Reads what tasks have, be they made by asyncio in C, by asyncio in Python (as with nest_asyncio), or by trio. The
  * interpreter does not say which of the last two runs: the frame does that runs it. */
 #ifndef PP_CONTEXT_TASKS_H
 #define PP_CONTEXT_TASKS_H

@@ -31,7 +31,7 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
     if (!pp_object_word(reader, type + layout->type.tp_flags, &flags) ||
         !pp_object_word(reader, type + layout->type.tp_name, &address))
         return false;
-    careful.plain &= !(flags >> PP_CLASS_HEAP & 1);
+    careful.direct &= !(flags >> PP_CLASS_HEAP & 1);
     return pp_c_string_is(&careful, address, name);
 }
 

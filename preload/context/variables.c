@@ -152,7 +152,7 @@ bool pp_variables_read(const struct pp_context_reader *reader, uint32_t *known)
 static struct pp_context_reader read_native(struct pp_slot *slot, struct pp_context *span)
 {
     const struct pp_context_reader reader = {
-        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .plain = true},
+        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .direct = true},
         .facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire),
         .slot = slot,
     };

@@ -26,17 +26,17 @@
 
 #define INTERVAL_NS 1000000000u
 #define SAVE_MIN_NS 125000000u
-/* A young process saves its profile after each such part of its age. Pools end their workers by a signal: a child of
- * fork has less to lose. */
+/* A young process saves its profile each time that it has become older by this part of its age. Pools end their workers
+ * by a signal: a child of fork has less to lose. */
 #define SAVE_SHARE        4
 #define SAVE_SHARE_FORKED 16
 #define LONG_NS           3600000000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
-#define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
+#define REST_NS    10000000000u /* only a flush notices what bypasses our wrappers: a raw clone or sigaction */
 
-/* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
- * what the kernel does. */
+/* Ends the process as libc does when the last thread ends. If the main thread has exited by a raw system call, libc's
+ * count is off by one: then the process exits as the kernel would end it. */
 static void end_process(int flush_tid)
 {
     atomic_store(&pp_flush.life, PP_FLUSH_STOPS);

@@ -93,7 +93,8 @@ static void count_as_lost(const struct pp_account *before)
     now->reasons[PP_REASON_WRITE_FAILED]++;
 }
 
-/* Invalidates all ids of the segment. Short threads wait with such ids; none waits when the segment was full. */
+/* Invalidates all ids of the segment. Short threads wait with ids of the segment; none waits when the segment was full.
+ */
 static void forget_segment(void)
 {
     segment.open = false;

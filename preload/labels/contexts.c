@@ -56,7 +56,7 @@ void pp_contexts_consume(struct pp_slot *slot, const struct pp_record_context *r
         shorten_site(text, (uint32_t)record->identity);
     if (record->kind == PP_CONTEXT_SPAN) {
         memcpy(slot->texts->trace_id, record->trace_id, sizeof record->trace_id);
-        slot->texts->span_id = record->made_up ? 0 : record->identity;
+        slot->texts->span_id = record->no_id ? 0 : record->identity;
     }
     slot->flush.contexts |= bit;
 }

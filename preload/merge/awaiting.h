@@ -5,7 +5,7 @@
 
 #include "code_objects.h"
 
-/* The frames of such a task, the outermost first; number 0: some are left out here. */
+/* Holds the frames of a task that awaits, the outermost first; number 0: some are left out here. */
 struct pp_awaiting {
     uint32_t count;
     struct pp_code_place frames[PP_MAX_AWAITING];

@@ -75,7 +75,7 @@ static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, 
     pp_unmap(copy, key->size);
 }
 
-/* False when it is left for the next refresh. */
+/* Returns false when the object is left for the next refresh. */
 static bool read_object(struct pp_gdb_jit *jit, const struct object_key *key)
 {
     bool fresh;

@@ -22,9 +22,9 @@
 #define MAX_SUSPECTS 256
 #define FRESH_NS     900000000u /* so long the scan comes more often for a suspect */
 #define OFTEN_NS     50000000u  /* between two of these */
-/* A program that has made threads past us for once (a library's allocator that has some of its own) is scanned each
- * such part of the time in which none has come or gone, at most once a second. At 20 scans a second these took a tenth
- * of what profiling cost polars. */
+/* A program that has made threads by raw system calls before (a library's allocator that has some of its own) is
+ * scanned again after this part of the time in which no thread has come or gone, at most once a second. At 20 scans a
+ * second these took a tenth of what profiling cost polars. */
 #define QUIET_SHARE    4
 #define SELDOM_NS      1000000000u
 #define SUSPECT_CPU_NS 2000000u
@@ -37,7 +37,7 @@ static unsigned suspect_count;
 /* The program makes threads past pthread_create and clone. The count stays when one ends as another begins. */
 static bool unregistered;
 static uint64_t changed_ns; /* CLOCK_MONOTONIC when one of these was found, or gone */
-/* Threads have ended without a report: until their slots end they hide as many that have begun past us. */
+/* Threads have ended without a report: until their slots end they hide as many threads that bypassed our wrappers. */
 static bool unreported;
 
 struct scan {
@@ -242,7 +242,7 @@ static void check_main(void)
     atomic_store(&pp_process.main_ended, true);
 }
 
-/* Returns after what time to scan for threads that come past us; 0: there are none. */
+/* Returns after what time to scan for threads that bypass our wrappers; 0: there are none. */
 static uint64_t pause_of(bool fresh, uint64_t now)
 {
     uint64_t quiet = (now - changed_ns) / QUIET_SHARE;

@@ -19,10 +19,10 @@ void pp_thread_vanished(struct pp_slot *slot);
 bool pp_thread_lingers(const struct pp_slot *slot);
 
 /* Whether each thread that the kernel has now, but for the flush thread, has a slot whose clock is read, and no thread
- * is known to have been made past us. Flush thread only. */
+ * is known to have bypassed our wrappers. Flush thread only. */
 bool pp_threads_are_known(void);
 
-/* Whether threads of the process are known to have begun or ended past us. Flush thread only. */
+/* Whether threads of the process are known to have begun or ended by raw system calls. Flush thread only. */
 bool pp_threads_may_be_unregistered(void);
 
 /* Returns the CPU time of the threads that have no slot; reads the list of all. Flush thread only. */

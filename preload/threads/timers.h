@@ -11,9 +11,9 @@
  *   timer that the flush thread was making meanwhile finds one of them in place of NONE, and is deleted. So no timer
  *   outlives its thread.
  *
- * Whoever changes our signal (threads/signal.c) stores it and then renews every timer; whoever makes a timer puts the
- * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
- * disarm) goes the same way. */
+ * A thread that changes our signal (threads/signal.c) stores it and then renews every timer. A thread that makes a
+ * timer puts the id in and then reads the signal again. So at least one of the two sees the other. The end of profiling
+ * (pp_process.silent, then disarm) goes the same way. */
 #ifndef PP_THREADS_TIMERS_H
 #define PP_THREADS_TIMERS_H
 

@@ -185,7 +185,7 @@ static void a_class_whose_name_is_gone(void **state)
 {
     (void)state;
     struct pp_python python = {.layout = *pp_python_layout_of(pp_python_last_minor(), false)};
-    const struct pp_object_reader reader = {.python = &python, .pid = pid, .plain = true};
+    const struct pp_object_reader reader = {.python = &python, .pid = pid, .direct = true};
     uintptr_t *type = node(0);
     char *name = (char *)memory + (PAGES - 1) * PP_COPY_PAGE;
     strcpy(name, "lost");

@@ -66,7 +66,8 @@ static bool become(const struct pt_process_info *subject)
            setresuid(subject->uid, subject->uid, subject->uid) == 0;
 }
 
-/* Makes a directory in `parent` and removes it: file systems like /proc refuse that to a user who may write there. */
+/* Makes a directory in `parent` and removes it: file systems like /proc refuse that even to a user with the right to
+ * write there. */
 static int try_to_make(const char *parent)
 {
     struct pt_buffer path = {0};

@@ -21,7 +21,7 @@ struct pt_process_info {
     uint64_t cpu_ns, age_ns;  /* of the pid, exec or not; 0: not known */
 };
 
-/* Returns false when there is no such process. pt_process_info_free ends it. */
+/* Returns false when the process does not exist. pt_process_info_free ends it. */
 bool pt_process_info_read(int pid, struct pt_process_info *subject);
 void pt_process_info_free(struct pt_process_info *subject);
 

@@ -68,8 +68,7 @@ static void append_state_labels(struct pt_pprof_labels *labels, struct pt_buffer
         append_label(bytes, text(labels, "gc"), text(labels, "yes"), 0);
 }
 
-/* Returns whether it is the id of a span that there is not, or a label of the program with the key of an id that the
- * sample has. */
+/* Returns whether to skip the label: it is an empty id, or a label of the application that would shadow an id. */
 static bool is_no_id(const struct pt_profile *profile, const struct pt_label_set *set, uint32_t number)
 {
     const struct pt_label *label = &profile->labels.items[number];

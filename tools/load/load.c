@@ -25,7 +25,7 @@
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
 
-/* Reports files of processes that became a user who cannot write to the directory, and wrote elsewhere. */
+/* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere. */
 static void report_places(const struct pt_files *files, const struct pt_profile *profile)
 {
     const char *path = NULL;

@@ -15,7 +15,7 @@ bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt
 void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payload,
                               const struct pt_segment_sink *sink);
 void pt_segment_parse_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
-/* The same for a block of samples of traces. */
+/* Does the same for a block of samples of traces. */
 void pt_segment_parse_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
 
 #endif

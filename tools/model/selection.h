@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a selection asks for: known before anything is read. */
+/* Tells what a selection asks for, before anything is read. */
 #ifndef PT_MODEL_SELECTION_H
 #define PT_MODEL_SELECTION_H
 

@@ -150,7 +150,7 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
     return status;
 }
 
-/* Without a file, or with a directory instead of it, says which files there are. */
+/* Says which files there are, when no file or a directory was given. */
 int pt_cmd_annotate(const struct pt_cli *cli)
 {
     struct pt_load_request request = cli->request;

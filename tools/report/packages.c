@@ -81,7 +81,7 @@ static bool has_installed(const struct pt_report *report)
     return pt_percent(sum_ns, report->whole_ns) >= LISTED_FROM;
 }
 
-/* As package_rows, of all samples and without totals: this takes no call tree. */
+/* Makes rows like package_rows does, of all samples and without totals: this takes no call tree. */
 static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
