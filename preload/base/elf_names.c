@@ -195,8 +195,8 @@ static size_t read_relocations(const struct tables *tables, uintptr_t table, siz
     return copy(tables, some, table + at * sizeof *some, number * sizeof *some) ? number : 0;
 }
 
-/* Searches a table of relocations for one that gives the thread-local variable's place relative to the thread pointer.
- */
+/* Searches a table of relocations for the entry that gives the thread-local variable's place relative to the thread
+ * pointer. */
 static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t from, size_t count, uint32_t index,
                        const ElfW(Sym) * symbol, int64_t *offset)
 {
@@ -276,8 +276,9 @@ static bool is_relocated(const struct tables *tables, uintptr_t base)
     return true;
 }
 
-/* Returns the address that relocations have given to a variable, `own` if none names it, 0 if they are gone. The slot
- * of the offset table decides if there is one: other pointers to the variable may be bound before it. */
+/* Returns the address that relocations have given to a variable, `own` if no relocation names it, 0 if they are gone.
+ * The slot of the offset table decides if the variable has a slot: other pointers to the variable may be bound before
+ * it. */
 static uintptr_t bound_address(const struct tables *tables, uintptr_t base, uint32_t index, uintptr_t own)
 {
     ElfW(Rela) some[RELOCATIONS_AT_ONCE], pointer = {0};

@@ -100,9 +100,9 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
     return true;
 }
 
-/* Returns the code object's entry, or the entry to evict for it: never one that this sample already uses, since all
- * frames of a sample are resolved by the last definition of their entries. NO_ENTRY: there is none, and no overflow.
- * async-signal-safe. */
+/* Returns the code object's entry, or the entry to evict for it: never an entry that this sample already uses, since
+ * all frames of a sample are resolved by the last definition of their entries. NO_ENTRY: there is none, and no
+ * overflow. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
     struct pp_code_set *set = set_of(slot, code);

@@ -40,7 +40,7 @@ static void link_frame(struct walk *walk, const struct pp_unwind_rule *rule, str
     pp_links_add(walk->links, link);
 }
 
-/* Finishes the walk with the last one's frames if it arrives at these as that one did. async-signal-safe. */
+/* Finishes the walk with the frames of the last walk if it arrives at these as the last walk did. async-signal-safe. */
 static bool join_last_walk(struct walk *walk, const struct pp_native_link *at, struct pp_native_stack *stack)
 {
     struct pp_native_links *last = walk->links;

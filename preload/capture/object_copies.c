@@ -9,7 +9,7 @@
 
 _Static_assert(PP_COPY_PAGES <= UINT8_MAX + 1, "their numbers are bytes");
 
-/* Returns the page's entry, or the one to take for it, which was read longest ago. async-signal-safe. */
+/* Returns the page's entry, or the entry to reuse for it, which was read longest ago. async-signal-safe. */
 static struct pp_copied_page *entry_of(struct pp_object_copies *copies, uintptr_t page)
 {
     uint64_t set = (page * 0x9E3779B97F4A7C15u >> 32) % PP_COPY_SETS;

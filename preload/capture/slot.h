@@ -217,10 +217,10 @@ struct pp_slot_thread {
     struct pp_tls_block interpreter_block, greenlet_block; /* of their modules that are loaded late */
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
-    /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
+    /* Its PyInterpreterState, which may be gone, and the interpreter of that state; 0: no Python stack was read yet. */
     _Atomic uintptr_t interpreter_state;
     const struct pp_python *_Atomic python;
-    _Atomic uintptr_t thread_state;      /* its PyThreadState of that one, which may be gone */
+    _Atomic uintptr_t thread_state;      /* its PyThreadState of interpreter_state, which may be gone */
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */

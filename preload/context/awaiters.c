@@ -120,7 +120,7 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     return host_of_scope(search, scope);
 }
 
-/* Returns the task whose thread waits for this one, by anyio: it awaits the thread as long as it is in the scope that
+/* Returns the task whose thread waits for this task, by anyio: it awaits the thread as long as it is in the scope that
  * this task keeps. async-signal-safe. */
 static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
 {

@@ -16,7 +16,8 @@
 #define NOWHERE     UINT32_MAX
 #define POOL_FRAMES 8 /* of a pool's thread, with which it comes to its work */
 
-/* Reads the task that a frame runs, unless it is the interpreter's, or has that one within it. async-signal-safe. */
+/* Reads the task that a frame runs, unless it is the interpreter's, or has the interpreter's task within it.
+ * async-signal-safe. */
 static bool read_frame_task(const struct pp_context_reader *reader, struct pp_python_stack *stack, uint32_t *known)
 {
     uint32_t rules = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed);

@@ -182,7 +182,8 @@ static bool open_path(const struct pp_object_reader *objects, uintptr_t code, st
     return true;
 }
 
-/* Whether code of this path only hands on what another wants to be run: that one is of interest. async-signal-safe. */
+/* Whether code of this path only passes on what other code wants to be run: the other code is of interest.
+ * async-signal-safe. */
 static bool hands_on(const struct pp_object_reader *objects, const struct pp_str *path)
 {
     static const char gevent[] = "/gevent/", threading[] = "/threading.py";

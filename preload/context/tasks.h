@@ -9,9 +9,9 @@
 /* Reads a task's name; that of its coroutine for a default name. async-signal-safe. */
 bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, struct pp_str *text);
 
-/* Returns the task that the innermost frame runs that runs tasks, among the `frames` innermost ones; 0: none. *first is
- * the index of the frame with which its own stack begins, or PP_NO_FRAME. async-signal-safe; needs slot->scratch with
- * the resolved frames. */
+/* Returns the task that is run by the innermost frame that runs tasks, among the `frames` innermost ones; 0: none.
+ * *first is the index of the frame with which its own stack begins, or PP_NO_FRAME. async-signal-safe; needs
+ * slot->scratch with the resolved frames. */
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first);
 
 /* Puts a task and the tasks that await it into the ring. async-signal-safe; needs slot->scratch. */

@@ -7,8 +7,7 @@
 #include "tasks.h"
 #include "thread_context.h"
 
-/* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
- * async-signal-safe. */
+/* Reads the innermost span. Where several libraries trace, the others share OpenTelemetry's name. async-signal-safe. */
 static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
 {
     const struct pp_context_facts *facts = reader->facts;

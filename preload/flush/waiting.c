@@ -168,7 +168,7 @@ static void observe(void)
 
 uint64_t pp_waiting_poll(uint64_t now)
 {
-    /* a handler that finds IDLE wakes the flush thread, one that finds WATCHED does not */
+    /* a handler that finds IDLE wakes the flush thread, a handler that finds WATCHED does not */
     uint32_t state = atomic_exchange(&pp_capture.native_threads, PP_NATIVE_THREADS_WATCHED);
     if (state == PP_NATIVE_THREADS_WORK) {
         observe();

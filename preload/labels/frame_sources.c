@@ -35,7 +35,7 @@ static bool find_code(const struct pp_object_reader *reader, uintptr_t function_
            pp_object_word(reader, object + layout->function.code, code);
 }
 
-/* Returns whether none of the functions that are defined in this one is as it is known. */
+/* Returns whether no function that is defined in this function is as it is known. */
 static bool is_lost_within(const struct pp_object_reader *reader, uintptr_t code, const char *function)
 {
     uintptr_t consts, item;

@@ -25,7 +25,7 @@
 
 /* Names are PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
 struct file {
-    uint64_t made_ns, written_ns; /* not before it was made; equal to that of one that was not measured */
+    uint64_t made_ns, written_ns; /* not before it was made; equal to made_ns where it was not measured */
     uint32_t pid, random;
     uint32_t blocks; /* 0: it was not measured */
 };

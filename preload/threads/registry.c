@@ -190,7 +190,7 @@ void pp_thread_unreachable(struct pp_slot *slot)
 void pp_thread_end(struct pp_slot *slot)
 {
     struct pp_slot_thread *thread = &slot->thread;
-    /* by the signal that it has followed last: another one is ours since then, if it had no time to follow that */
+    /* by the signal that it has followed last: ours may have changed since, if it had no time to follow that */
     bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) >> (thread->profiler_signal - 1) & 1;
     pp_timer_disarm(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
     thread->pushed_off = was_pushed_off();

@@ -42,7 +42,7 @@ static void watch_signals(char *temporary)
     }
 }
 
-/* Opens a new file beside the one that it will become; returns -1 with errno on failure. */
+/* Opens a new file in the directory of the file that it will become; returns -1 with errno on failure. */
 static int open_beside(const char *path, char **temporary)
 {
     static bool registered;
