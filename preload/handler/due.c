@@ -8,7 +8,7 @@
 /* Of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF, all; CPUCLOCK_VIRT, in the thread's own code. */
 #define THREAD_TICKS_CLOCK      (-4)
 #define THREAD_USER_TICKS_CLOCK (-3)
-#define PROFILER_SIGNAL_NS      20000u /* from the end of our handler to a tick that met the kernel while it signalled */
+#define PROFILER_SIGNAL_NS      20000u /* from our handler's end to a tick that met the kernel while it signalled */
 
 void pp_ask_for_event(struct pp_slot *slot)
 {

@@ -46,9 +46,7 @@ bool pp_go_is_loaded(void)
     return found;
 }
 
-/* Finds the ELF header below an address: the first page that begins with an ELF header. 0: there is none, or it is too
- * far.
- */
+/* Finds the ELF header below an address, at the beginning of a page. 0: there is none, or it is too far. */
 static uintptr_t header_below(uintptr_t address)
 {
     int pid = pp_sys_getpid();
