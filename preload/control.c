@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the program may call (pyprof.h): the library's only functions that are not libc's. Async-signal-safe. */
+/* Defines what the program may call (pyprof.h): the library's only functions that are not libc's. Async-signal-safe. */
 #include "base/libc.h"
 #include "capture/capture.h"
 #include "flush/lifecycle.h"
@@ -37,8 +37,8 @@ PP_EXPORT int pyprof_pause(void)
     return 0;
 }
 
-/* Takes one back, unless there is none. */
-static int take_back(_Atomic uint32_t *count)
+/* Decrements the count, unless it is 0. */
+static int decrement(_Atomic uint32_t *count)
 {
     uint32_t before = atomic_load(count);
     while (before && !atomic_compare_exchange_weak(count, &before, before - 1))
@@ -48,7 +48,7 @@ static int take_back(_Atomic uint32_t *count)
 
 PP_EXPORT int pyprof_resume(void)
 {
-    return take_back(&pp_capture.pauses);
+    return decrement(&pp_capture.pauses);
 }
 
 PP_EXPORT int pyprof_traces_begin(void)
@@ -62,7 +62,7 @@ PP_EXPORT int pyprof_traces_begin(void)
 
 PP_EXPORT int pyprof_traces_end(void)
 {
-    return take_back(&pp_capture.traces_begun);
+    return decrement(&pp_capture.traces_begun);
 }
 
 PP_EXPORT int pyprof_find_contexts(void)

@@ -24,44 +24,44 @@ static __thread struct {
     int tid;
     unsigned depth, inherited; /* of these, the outer ones that began in the parent */
     uint64_t added;            /* to the mask */
-} own;
+} forking;
 
 static void before_fork(void)
 {
     int tid = pp_sys_gettid();
-    if (atomic_load(&pp_process.silent) || (own.depth && own.tid != tid))
+    if (atomic_load(&pp_process.silent) || (forking.depth && forking.tid != tid))
         return;
-    own.tid = tid;
-    if (own.depth++ == 0)
-        own.added = 0;
+    forking.tid = tid;
+    if (forking.depth++ == 0)
+        forking.added = 0;
     /* our thread is not inside the loader when the child is copied */
     pp_fork_gate_fork_begins();
-    if (own.depth > 1)
+    if (forking.depth > 1)
         return;
     pp_libunwind_before_fork();
     /* a fork that is interrupted on some kernels starts again, for ever if it takes longer than a tick */
-    own.added = pp_own_signal_bit();
-    own.added &= ~pp_sys_signal_mask(SIG_BLOCK, own.added);
+    forking.added = pp_profiler_signal_bit();
+    forking.added &= ~pp_sys_signal_mask(SIG_BLOCK, forking.added);
 }
 
 /* What else is blocked may be other signals than before: those of a handler that has forked. */
 static void unblock(void)
 {
-    pp_sys_signal_mask(SIG_UNBLOCK, own.added);
+    pp_sys_signal_mask(SIG_UNBLOCK, forking.added);
 }
 
 static void after_fork_in_parent(void)
 {
-    if (!own.depth || own.tid != pp_sys_gettid())
+    if (!forking.depth || forking.tid != pp_sys_gettid())
         return;
-    bool inherited = own.depth == own.inherited;
-    if (own.depth == 1 && !inherited)
+    bool inherited = forking.depth == forking.inherited;
+    if (forking.depth == 1 && !inherited)
         pp_libunwind_after_fork(false);
-    if (own.depth == 1)
+    if (forking.depth == 1)
         unblock();
-    own.depth--;
+    forking.depth--;
     if (inherited)
-        own.inherited--;
+        forking.inherited--;
     else
         pp_fork_gate_fork_ends();
 }
@@ -82,26 +82,26 @@ static void forget_parent(void)
 static void after_fork_in_child(void)
 {
     if (atomic_load(&pp_process.silent)) {
-        if (own.depth)
+        if (forking.depth)
             unblock();
         return;
     }
-    const struct pp_slot *caller = pp_slot_of(own.tid);
+    const struct pp_slot *caller = pp_slot_of(forking.tid);
     bool blocks = caller && caller->thread.believes_blocked;
     /* 0, unknown: the flush thread finds it when the first signal comes */
     uintptr_t stack_low = caller ? atomic_load(&caller->thread.stack_low) : 0;
     uintptr_t stack_top = caller ? atomic_load(&caller->thread.stack_top) : 0;
     forget_parent();
-    if (own.depth) {
+    if (forking.depth) {
         unblock(); /* before the new slot reads the mask; the return from a signal handler may block it again */
-        own.inherited = --own.depth;
+        forking.inherited = --forking.depth;
     }
-    own.tid = pp_sys_gettid();
+    forking.tid = pp_sys_gettid();
     struct pp_slot *slot = pp_slot_claim();
     if (slot) {
         slot->thread.believes_blocked = blocks;
         pp_thread_begin(slot, stack_low, stack_top);
-        pp_thread_tie(slot);
+        pp_thread_bind(slot);
     }
     atomic_store(&pp_process.main_watched, slot != NULL);
 }

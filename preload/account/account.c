@@ -9,8 +9,8 @@
 #include <string.h>
 
 /* A thread's exit costs some 6 µs that no thread clock shows, more when the machine is busy. More needs a proof. */
-#define THREAD_EXIT_MAX_NS 20000u
-#define OWN_EXIT_MAX_NS    500000u
+#define THREAD_EXIT_MAX_NS   20000u
+#define PROFILER_EXIT_MAX_NS 500000u
 /* Clocks that are read while the machine gives our CPU to the program's threads do not fit together: they are read
  * again when the process has used more than this meanwhile. */
 #define TOGETHER_NS        50000u
@@ -30,34 +30,35 @@
 #define LATE_MAX_TICKS       25u  /* each counted up to here. */
 #define IN_STEP_LATE_PERCENT 150u /* of a tick: what runs all the time is not later than this */
 
-/* Takes what is new of own cost and losses since the last record, which carries sums. */
-static struct pp_charge take_sums(struct pp_account *account, struct pp_slot *slot, uint64_t own_ns, uint64_t lost_ns,
-                                  uint32_t lost_samples)
+/* Accounts for the profiler's cost and for losses since the last record, which carries sums. */
+static struct pp_charge charge_cost(struct pp_account *account, struct pp_slot *slot, uint64_t profiler_ns,
+                                    uint64_t lost_ns, uint32_t lost_samples)
 {
     struct pp_charge charge = {0};
-    PP_CHECK(own_ns >= slot->flush.seen_own_ns && lost_ns >= slot->flush.seen_lost_ns &&
+    PP_CHECK(profiler_ns >= slot->flush.seen_profiler_ns && lost_ns >= slot->flush.seen_lost_ns &&
              lost_samples >= slot->flush.seen_lost_samples);
-    int64_t own = (int64_t)(own_ns - slot->flush.seen_own_ns);
+    int64_t cost = (int64_t)(profiler_ns - slot->flush.seen_profiler_ns);
     charge.lost_ns = lost_ns - slot->flush.seen_lost_ns;
     charge.lost_samples = lost_samples - slot->flush.seen_lost_samples;
-    slot->flush.seen_own_ns = own_ns;
+    slot->flush.seen_profiler_ns = profiler_ns;
     slot->flush.seen_lost_ns = lost_ns;
     slot->flush.seen_lost_samples = lost_samples;
-    slot->flush.accounted_ns += (uint64_t)own + charge.lost_ns;
-    account->own_ns += own;
+    slot->flush.accounted_ns += (uint64_t)cost + charge.lost_ns;
+    account->profiler_ns += cost;
     account->lost_ns += charge.lost_ns;
     account->lost_samples += charge.lost_samples;
     return charge;
 }
 
-/* Takes what switches have cost for the thread's event since the last record out of what it has used: it is ours. */
-static uint64_t take_switches(struct pp_account *account, struct pp_slot *slot, uint64_t switches_ns, uint64_t used_ns)
+/* Charges the profiler with what switches have cost for the thread's event since the last record: out of used_ns. */
+static uint64_t charge_switches(struct pp_account *account, struct pp_slot *slot, uint64_t switches_ns,
+                                uint64_t used_ns)
 {
     uint64_t cost_ns = switches_ns - slot->flush.seen_switches_ns;
     cost_ns = cost_ns < used_ns ? cost_ns : used_ns; /* the rest is taken with the next */
     slot->flush.seen_switches_ns += cost_ns;
     slot->flush.accounted_ns += cost_ns;
-    account->own_ns += (int64_t)cost_ns;
+    account->profiler_ns += (int64_t)cost_ns;
     return cost_ns;
 }
 
@@ -108,7 +109,7 @@ static void share_clock(struct pp_account *account, struct pp_slot *slot, const 
                         const struct pp_ticks *ticks, struct pp_charge *charge)
 {
     uint64_t waiting_ns = record->cpu_ns > slot->flush.accounted_ns ? record->cpu_ns - slot->flush.accounted_ns : 0;
-    waiting_ns -= take_switches(account, slot, record->switches_ns, waiting_ns);
+    waiting_ns -= charge_switches(account, slot, record->switches_ns, waiting_ns);
     charge->sampled_ns = waiting_ns < record->due_ns ? waiting_ns : record->due_ns;
     uint64_t left_ns = waiting_ns - charge->sampled_ns, kept_ns = PP_KEPT_TIMES * pp_account_overdue_ns(ticks);
     charge->unsampled_ns = left_ns > kept_ns ? left_ns - kept_ns : 0;
@@ -119,7 +120,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
 {
     uint64_t used_ns = record->cpu_ns - record->cpu_previous_ns;
     bool whole = is_in_time(slot, record, used_ns, ticks);
-    used_ns -= take_switches(account, slot, record->switches_ns, used_ns);
+    used_ns -= charge_switches(account, slot, record->switches_ns, used_ns);
     uint64_t part_ns = ticks->period_ns / 2 + ticks->tick_ns;
     charge->sampled_ns = whole || part_ns > used_ns ? used_ns : part_ns;
     if (record->by_ticks && pp_waits_often(record, ticks->tick_ns))
@@ -130,7 +131,7 @@ static void share_ticks(struct pp_account *account, struct pp_slot *slot, const 
 struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *slot,
                                    const struct pp_record_sample *record, const struct pp_ticks *ticks)
 {
-    struct pp_charge charge = take_sums(account, slot, record->own_ns, record->lost_ns, record->lost_samples);
+    struct pp_charge charge = charge_cost(account, slot, record->profiler_ns, record->lost_ns, record->lost_samples);
     if (record->due_ns)
         share_clock(account, slot, record, ticks, &charge);
     else
@@ -143,10 +144,10 @@ struct pp_charge pp_account_sample(struct pp_account *account, struct pp_slot *s
     return charge;
 }
 
-static struct pp_charge take_rest(struct pp_account *account, struct pp_slot *slot, uint64_t clock_ns)
+static struct pp_charge charge_rest(struct pp_account *account, struct pp_slot *slot, uint64_t clock_ns)
 {
-    struct pp_charge charge = take_sums(account, slot, atomic_load(&slot->thread.own_ns),
-                                        atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
+    struct pp_charge charge = charge_cost(account, slot, atomic_load(&slot->thread.profiler_ns),
+                                          atomic_load(&slot->thread.lost_ns), atomic_load(&slot->thread.lost_samples));
     if (clock_ns > slot->flush.accounted_ns)
         charge.unsampled_ns = clock_ns - slot->flush.accounted_ns;
     slot->flush.accounted_ns += charge.unsampled_ns;
@@ -166,29 +167,29 @@ struct pp_charge pp_account_end(struct pp_account *account, struct pp_slot *slot
     uint64_t clock = last_clock(slot);
     account->exited_threads++;
     account->exited_cpu_ns += clock - slot->flush.before_ns;
-    return take_rest(account, slot, clock);
+    return charge_rest(account, slot, clock);
 }
 
 struct pp_charge pp_account_rest(struct pp_account *account, struct pp_slot *slot)
 {
     uint64_t clock = pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid)));
-    return take_rest(account, slot, clock);
+    return charge_rest(account, slot, clock);
 }
 
-/* Returns the part of ns that is from 0 to `most`. */
-static int64_t within(int64_t ns, int64_t most)
+/* Returns the part of ns that is from 0 to `max`. */
+static int64_t clamp(int64_t ns, int64_t max)
 {
-    int64_t least_of_both = ns < most ? ns : most;
-    return least_of_both < 0 ? 0 : least_of_both;
+    int64_t at_most_max = ns < max ? ns : max;
+    return at_most_max < 0 ? 0 : at_most_max;
 }
 
-/* Takes what the ends of our own threads cost out of the residue: it is ours. */
-static int64_t take_own_exits(struct pp_account *account, int64_t residue)
+/* Charges the profiler with what the ends of its threads cost, out of the residue. */
+static int64_t charge_profiler_exits(struct pp_account *account, int64_t residue)
 {
-    int64_t cost = within(residue, (int64_t)(account->own_exits * OWN_EXIT_MAX_NS));
-    account->own_exits = 0;
-    account->own_ns += cost;
-    account->own_exit_ns += cost;
+    int64_t cost = clamp(residue, (int64_t)(account->profiler_exits * PROFILER_EXIT_MAX_NS));
+    account->profiler_exits = 0;
+    account->profiler_ns += cost;
+    account->profiler_exit_ns += cost;
     return cost;
 }
 
@@ -257,16 +258,16 @@ static uint64_t give_last_parts(uint64_t missing_ns)
 
 /* Sets what the process has used; returns what its threads have. uncertain_ns: so much of cpu_ns may be from after a
  * thread's clock was read. */
-static uint64_t read_all_clocks(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns,
+static uint64_t read_all_clocks(struct pp_account *account, uint64_t *profiler_threads_ns, uint64_t waiting_ns,
                                 int64_t *uncertain_ns)
 {
-    uint64_t earlier_ns = *own_thread_ns, best_ns = UINT64_MAX;
+    uint64_t earlier_ns = *profiler_threads_ns, best_ns = UINT64_MAX;
     unsigned as_good = 0;
     for (unsigned tries = 1;; tries++) {
         account->pending_ns = waiting_ns;
         uint64_t before = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-        *own_thread_ns = earlier_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-        uint64_t threads_ns = *own_thread_ns + account->exited_cpu_ns + read_clocks(account, true);
+        *profiler_threads_ns = earlier_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+        uint64_t threads_ns = *profiler_threads_ns + account->exited_cpu_ns + read_clocks(account, true);
         /* the threads went on while we read their clocks: half of it is the best guess */
         uint64_t passed = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
         *uncertain_ns = (int64_t)(passed / 2);
@@ -288,20 +289,20 @@ bool pp_account_has_many_threads(const struct pp_account *account)
 
 /* Whether the clocks of the threads that had a sample are enough: what the others have used since theirs were read is
  * little. It is pending, whichever thread's it is. */
-static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+static bool is_closed_by_few(struct pp_account *account, uint64_t *profiler_threads_ns, uint64_t waiting_ns)
 {
-    if (!pp_account_has_many_threads(account) || account->own_exits ||
+    if (!pp_account_has_many_threads(account) || account->profiler_exits ||
         account->exited_threads != account->closed_exits || ++account->rounds % ALL_EACH == 0)
         return false;
     account->pending_ns = waiting_ns;
-    uint64_t own_ns = *own_thread_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    uint64_t threads_ns = own_ns + account->exited_cpu_ns + read_clocks(account, false);
+    uint64_t profiler_ns = *profiler_threads_ns + pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    uint64_t threads_ns = profiler_ns + account->exited_cpu_ns + read_clocks(account, false);
     account->cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
-    int64_t missing = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns -
+    int64_t missing = (int64_t)(account->cpu_ns - threads_ns) - account->profiler_exit_ns -
                       (int64_t)account->booked_exit_ns - account->difference_ns;
     if (missing > (int64_t)UNREAD_MAX_NS)
         return false;
-    *own_thread_ns = own_ns;
+    *profiler_threads_ns = profiler_ns;
     if (missing > 0)
         account->pending_ns += (uint64_t)missing;
     else
@@ -312,7 +313,7 @@ static bool is_closed_by_few(struct pp_account *account, uint64_t *own_thread_ns
 /* Books what the ends of threads have cost after their clocks were read last. */
 static void book_exits(struct pp_account *account, int64_t most_ns)
 {
-    int64_t cost = within(account->difference_ns, most_ns);
+    int64_t cost = clamp(account->difference_ns, most_ns);
     account->thread_exit_ns += (uint64_t)cost;
     account->booked_exit_ns += (uint64_t)cost;
     account->difference_ns -= cost;
@@ -328,18 +329,18 @@ static int64_t read_unregistered(void)
     return awaits || pp_threads_may_be_unregistered() ? (int64_t)pp_threads_unregistered_ns() : 0;
 }
 
-static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+static uint64_t close_by_all(struct pp_account *account, uint64_t *profiler_threads_ns, uint64_t waiting_ns)
 {
     int64_t before_ns = account->difference_ns - account->unregistered_ns, uncertain_ns;
     uint64_t exit_before = account->booked_exit_ns;
     bool ends = account->exited_threads != account->proven_exits;
     bool known = ends && pp_threads_are_known(); /* first: a thread that begins now is not one that has ended */
     account->closed_exits = account->exited_threads;
-    uint64_t threads_ns = read_all_clocks(account, own_thread_ns, waiting_ns, &uncertain_ns);
+    uint64_t threads_ns = read_all_clocks(account, profiler_threads_ns, waiting_ns, &uncertain_ns);
     account->unregistered_ns = read_unregistered();
-    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->own_exit_ns - (int64_t)exit_before -
+    int64_t residue = (int64_t)(account->cpu_ns - threads_ns) - account->profiler_exit_ns - (int64_t)exit_before -
                       account->unregistered_ns;
-    account->difference_ns = residue - take_own_exits(account, residue);
+    account->difference_ns = residue - charge_profiler_exits(account, residue);
     book_exits(account, (int64_t)(account->exited_threads * THREAD_EXIT_MAX_NS) - (int64_t)exit_before);
     int64_t missing_ns = account->difference_ns - (before_ns > 0 ? before_ns : 0);
     uint64_t given_ns = give_last_parts(missing_ns > 0 ? (uint64_t)missing_ns : 0);
@@ -356,32 +357,32 @@ static uint64_t close_by_all(struct pp_account *account, uint64_t *own_thread_ns
 }
 
 /* Whether every nanosecond of the process's clock has one place. */
-static bool is_closed(const struct pp_account *account, uint64_t own_thread_ns)
+static bool is_closed(const struct pp_account *account, uint64_t profiler_threads_ns)
 {
     uint64_t sum_ns = account->sampled_ns + account->unsampled_ns + account->pending_ns + account->lost_ns +
-                      (uint64_t)account->own_ns + own_thread_ns + account->thread_exit_ns +
+                      (uint64_t)account->profiler_ns + profiler_threads_ns + account->thread_exit_ns +
                       (uint64_t)account->difference_ns;
     return sum_ns == account->cpu_ns;
 }
 
-uint64_t pp_account_close(struct pp_account *account, uint64_t *own_thread_ns, uint64_t waiting_ns)
+uint64_t pp_account_close(struct pp_account *account, uint64_t *profiler_threads_ns, uint64_t waiting_ns)
 {
-    bool few = is_closed_by_few(account, own_thread_ns, waiting_ns);
-    uint64_t exit_ns = few ? 0 : close_by_all(account, own_thread_ns, waiting_ns);
-    PP_CHECK(is_closed(account, *own_thread_ns));
-    uint64_t others_ns = account->cpu_ns - *own_thread_ns;
+    bool few = is_closed_by_few(account, profiler_threads_ns, waiting_ns);
+    uint64_t exit_ns = few ? 0 : close_by_all(account, profiler_threads_ns, waiting_ns);
+    PP_CHECK(is_closed(account, *profiler_threads_ns));
+    uint64_t others_ns = account->cpu_ns - *profiler_threads_ns;
     account->busy = (int64_t)(others_ns - account->others_ns) >= (int64_t)IDLE_NS; /* two clocks: it may fall */
     account->others_ns = others_ns;
     return exit_ns;
 }
 
-bool pp_account_is_idle(const struct pp_account *account, uint64_t own_thread_ns)
+bool pp_account_is_idle(const struct pp_account *account, uint64_t profiler_threads_ns)
 {
     if (!pp_account_has_many_threads(account) || account->busy)
         return false;
-    own_thread_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    profiler_threads_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     uint64_t cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - pp_process.start.process_cpu_ns;
-    return (int64_t)(cpu_ns - own_thread_ns - account->others_ns) < (int64_t)IDLE_NS;
+    return (int64_t)(cpu_ns - profiler_threads_ns - account->others_ns) < (int64_t)IDLE_NS;
 }
 
 struct pp_handlers pp_account_handlers(void)

@@ -36,7 +36,7 @@ static void put_handler_cost(struct pp_buffer *fields)
     put_list(fields, PP_ACCOUNT_HANDLER_HISTOGRAM);
 }
 
-void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, uint64_t bytes,
+void pp_account_write(const struct pp_account *account, uint64_t profiler_threads_ns, uint64_t bytes,
                       struct pp_buffer *fields)
 {
     struct rusage usage;
@@ -55,7 +55,7 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_PENDING_NS, account->pending_ns},
         {PP_ACCOUNT_LOST_SAMPLES, account->lost_samples},
         {PP_ACCOUNT_LOST_NS, account->lost_ns},
-        {PP_ACCOUNT_OWN_NS, (uint64_t)account->own_ns + own_thread_ns},
+        {PP_ACCOUNT_OWN_NS, (uint64_t)account->profiler_ns + profiler_threads_ns},
         {PP_ACCOUNT_THREAD_EXIT_NS, account->thread_exit_ns},
         {PP_ACCOUNT_BEFORE_START_NS, pp_process.start.process_cpu_ns},
         {PP_ACCOUNT_SAMPLES, account->samples},
@@ -68,8 +68,8 @@ void pp_account_write(const struct pp_account *account, uint64_t own_thread_ns, 
         {PP_ACCOUNT_MAJOR_FAULTS, (uint64_t)usage.ru_majflt - pp_process.start.major_faults},
         {PP_ACCOUNT_ESTIMATED_NS, account->estimated_ns},
         {PP_ACCOUNT_UNEVEN_NS, account->uneven_ns},
-        {PP_ACCOUNT_NOT_SELECTED_NS, account->left_out_ns},
-        {PP_ACCOUNT_NOT_SELECTED, account->left_out},
+        {PP_ACCOUNT_NOT_SELECTED_NS, account->not_selected_ns},
+        {PP_ACCOUNT_NOT_SELECTED, account->not_selected},
         {PP_ACCOUNT_OTHER_LABELS_NS, account->other_labels_ns},
         {PP_ACCOUNT_OTHER_LABELS, account->other_labels},
         {PP_ACCOUNT_CHILDREN_NS, pp_children_cpu_ns() - pp_process.start.children_cpu_ns},

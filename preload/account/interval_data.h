@@ -10,7 +10,7 @@
 struct pp_interval {
     /* interval.c's */
     uint64_t start_ns, start_monotonic_ns; /* 0: no flush thread has begun in this process */
-    uint64_t earlier_own_ns;               /* used by flush threads that have ended */
+    uint64_t earlier_profiler_ns;          /* used by flush threads that have ended */
     bool said_exec;                        /* what was written last says that the process may end by exec */
     bool anything_new;
 

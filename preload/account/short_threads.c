@@ -132,7 +132,8 @@ static bool credit_one(const struct waiting *thread, bool forgetting, pp_short_c
     return true;
 }
 
-/* Most processes have no such threads: what was never in use is not touched, as its pages would be made for that. */
+/* Most processes have no short threads: memory that was never in use is not touched, as its pages would be made for
+ * that. */
 static void forget_groups(void)
 {
     memset(groups, 0, (next_group < GROUPS ? next_group : GROUPS) * sizeof *groups);

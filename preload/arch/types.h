@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the functions of every processor take and return. */
+/* Declares what the functions of every processor take and return. */
 #ifndef PP_ARCH_TYPES_H
 #define PP_ARCH_TYPES_H
 

@@ -14,7 +14,7 @@ struct pp_arena {
 
 /* Maps fresh anonymous pages, zeroed; NULL when the kernel has none. size is rounded up to pages. */
 void *pp_map(size_t size);
-/* As pp_map, but of any contents. */
+/* Maps pages like pp_map does, but with any contents. */
 void *pp_map_uncleared(size_t size);
 void pp_unmap(void *start, size_t size);
 /* Grows a mapping, which may move; start may be NULL. NULL: no memory, the mapping is unchanged. */

@@ -18,7 +18,7 @@ static inline size_t pp_bytes_left(const struct pp_bytes *b)
     return (size_t)(b->end - b->at);
 }
 
-static inline const uint8_t *pp_bytes_take(struct pp_bytes *b, uint64_t size)
+static inline const uint8_t *pp_bytes_advance(struct pp_bytes *b, uint64_t size)
 {
     if (size > pp_bytes_left(b)) {
         b->failed = true;
@@ -34,7 +34,7 @@ static inline const uint8_t *pp_bytes_take(struct pp_bytes *b, uint64_t size)
 static inline uint64_t pp_bytes_unsigned(struct pp_bytes *b, unsigned size)
 {
     uint64_t value = 0;
-    const uint8_t *p = pp_bytes_take(b, size);
+    const uint8_t *p = pp_bytes_advance(b, size);
     if (p)
         memcpy(&value, p, size);
     return value;

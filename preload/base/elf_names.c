@@ -28,7 +28,7 @@ static inline __attribute__((always_inline)) bool copy(const struct tables *tabl
     return true;
 }
 
-static void take_entry(struct tables *tables, uintptr_t base, const ElfW(Dyn) * entry)
+static void record_entry(struct tables *tables, uintptr_t base, const ElfW(Dyn) * entry)
 {
     /* glibc relocates the addresses in the dynamic section of most objects, not those of the vDSO */
     uintptr_t at = entry->d_un.d_ptr < base ? entry->d_un.d_ptr + base : entry->d_un.d_ptr;
@@ -81,7 +81,7 @@ static bool read_tables(bool may_go, uintptr_t base, uintptr_t dynamic, struct t
         for (size_t i = 0; i < count; i++) {
             if (some[i].d_tag == DT_NULL)
                 return tables->strings && tables->symbols && (tables->gnu_hash || tables->hash);
-            take_entry(tables, base, &some[i]);
+            record_entry(tables, base, &some[i]);
         }
     }
     return false;
@@ -195,8 +195,8 @@ static size_t read_relocations(const struct tables *tables, uintptr_t table, siz
     return copy(tables, some, table + at * sizeof *some, number * sizeof *some) ? number : 0;
 }
 
-/* Searches a table of relocations for one that gives the thread-local variable's place relative to the thread pointer.
- */
+/* Searches a table of relocations for the entry that gives the thread-local variable's place relative to the thread
+ * pointer. */
 static bool find_fixed(const struct tables *tables, uintptr_t base, uintptr_t from, size_t count, uint32_t index,
                        const ElfW(Sym) * symbol, int64_t *offset)
 {
@@ -276,8 +276,9 @@ static bool is_relocated(const struct tables *tables, uintptr_t base)
     return true;
 }
 
-/* Returns the address that relocations have given to a variable, `own` if none names it, 0 if they are gone. The slot
- * of the offset table decides if there is one: other pointers to the variable may be bound before it. */
+/* Returns the address that relocations have given to a variable, `own` if no relocation names it, 0 if they are gone.
+ * The slot of the offset table decides if the variable has a slot: other pointers to the variable may be bound before
+ * it. */
 static uintptr_t bound_address(const struct tables *tables, uintptr_t base, uint32_t index, uintptr_t own)
 {
     ElfW(Rela) some[RELOCATIONS_AT_ONCE], pointer = {0};

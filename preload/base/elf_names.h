@@ -17,8 +17,8 @@ extern __typeof__(dl_iterate_phdr) dl_iterate_phdr __attribute__((weak));
 uintptr_t pp_elf_symbol(const struct dl_phdr_info *object, const char *name);
 
 /* Finds the addresses that the object's own code uses for variables that it defines: that of an earlier object (an
- * executable with a copy relocation, a second copy of the library), else its own. 0 for one that it does not define, or
- * if the loader has not relocated the object yet. */
+ * executable with a copy relocation, a second copy of the library), else its own. 0 for a variable that it does not
+ * define, or if the loader has not relocated the object yet. */
 void pp_elf_variables(const struct dl_phdr_info *object, const char *const *names, unsigned count, uintptr_t *found);
 
 /* Stores in `found` the functions that dlsym(RTLD_NEXT) would return for these names (each ends with a 0, the last with

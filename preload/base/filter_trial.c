@@ -73,8 +73,8 @@ static _Noreturn void try_calls(bool own_descriptors)
     pp_syscall4(SYS_prctl, PR_SET_DUMPABLE, 0, 0, 0);
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         pp_syscall6(calls[i], -1, 0, 0, 0, -1, 0);
-    size_t count = sizeof uses / sizeof *uses, left_out = pp_config.clock == PP_CLOCK_TICK ? EVENT_CALLS : 0;
-    for (size_t i = 0; i < count - (own_descriptors ? left_out : OWN_TABLE_CALLS); i++) {
+    size_t count = sizeof uses / sizeof *uses, skipped = pp_config.clock == PP_CLOCK_TICK ? EVENT_CALLS : 0;
+    for (size_t i = 0; i < count - (own_descriptors ? skipped : OWN_TABLE_CALLS); i++) {
         const long *a = uses[i].arguments;
         pp_syscall6(uses[i].number, a[0], a[1], a[2], a[3], -1, 0);
     }

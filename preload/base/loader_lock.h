@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock that the loader holds while its list of objects changes or is walked. */
+/* Finds the lock that the loader holds while its list of objects changes or is walked. */
 #ifndef PP_BASE_LOADER_LOCK_H
 #define PP_BASE_LOADER_LOCK_H
 
@@ -29,7 +29,7 @@ bool pp_loader_is_visited(void);
 /* Whether a thread of the parent held it at the fork: then it stays locked, nothing can be loaded or unloaded, and
  * dl_iterate_phdr does not return. */
 bool pp_loader_lock_is_lost(void);
-/* In the child of fork. */
+/* Runs in the child of fork. */
 void pp_loader_lock_after_fork(void);
 
 #endif

@@ -26,7 +26,7 @@ struct pp_lock {
     _Atomic uint32_t word;
 };
 
-static inline void pp_lock_take(struct pp_lock *lock)
+static inline void pp_lock_acquire(struct pp_lock *lock)
 {
     uint32_t seen = 0;
     if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed))
@@ -35,7 +35,7 @@ static inline void pp_lock_take(struct pp_lock *lock)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, 0);
 }
 
-static inline void pp_lock_drop(struct pp_lock *lock)
+static inline void pp_lock_release(struct pp_lock *lock)
 {
     uint32_t held = atomic_exchange_explicit(&lock->word, 0, memory_order_release);
     PP_CHECK(held);
@@ -43,7 +43,7 @@ static inline void pp_lock_drop(struct pp_lock *lock)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAKE_PRIVATE, 1, 0);
 }
 
-/* In the child of fork, where the holder does not exist any more. */
+/* Runs in the child of fork, where the holder does not exist any more. */
 static inline void pp_lock_reset(struct pp_lock *lock)
 {
     atomic_store(&lock->word, 0);

@@ -7,10 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The mapping that holds the address: [*start, *end). False if there is none. */
+/* Finds the mapping that holds the address: [*start, *end). Returns false if there is none. */
 bool pp_mapping_around(uintptr_t address, uintptr_t *start, uintptr_t *end);
 
-/* Path of the file that is mapped at the address, cut to `size` with its NUL; "" when there is none. */
+/* Writes the path of the file that is mapped at the address, cut to `size` with its NUL; "" when there is none. */
 void pp_mapped_path(uintptr_t address, char *path, size_t size);
 
 /* Inode and device, as stat has them, of the file that is mapped at the address; 0 when there is none. On overlays and

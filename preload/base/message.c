@@ -90,7 +90,7 @@ static bool is_the_same(int descriptor)
            now.st_ino == remembered.st_ino;
 }
 
-/* False if the calling thread does not reach stderr. */
+/* Returns false if the calling thread does not reach stderr. */
 static bool write_line(const char *line)
 {
     int descriptor = pp_fd_table_stderr();
@@ -136,7 +136,7 @@ void pp_warn_once(enum pp_cause cause, const char *format, ...)
 }
 
 /* A process that ends must not wait for the reader of a full pipe. */
-static bool takes_lines(int descriptor)
+static bool accepts_lines(int descriptor)
 {
     struct pollfd poll = {descriptor, POLLOUT, 0};
     struct timespec at_once = {0, 0};
@@ -146,7 +146,7 @@ static bool takes_lines(int descriptor)
 void pp_warn_rest(void)
 {
     unsigned rest = atomic_load(&unsaid_by) == pp_sys_getpid() ? atomic_exchange(&unsaid, 0) : 0;
-    if (!rest || !takes_lines(2))
+    if (!rest || !accepts_lines(2))
         return;
     char line[NOTICE_MAX + 16];
     for (unsigned cause = 0; cause < PP_CAUSE_COUNT; cause++)

@@ -42,7 +42,7 @@ int pp_process_own_pid(void);
 /* Returns what the kernel has billed to descendants that have ended and were waited for. */
 uint64_t pp_children_cpu_ns(void);
 
-/* In the child's atfork handler: makes the child a profiled process that begins now. */
+/* Makes the child of fork a profiled process that begins now. Runs in its atfork handler. */
 void pp_process_after_fork(void);
 
 /* Whether this process is profiled and no mere copy (the child of vfork or of a bare clone). async-signal-safe. */

@@ -152,9 +152,9 @@ static bool append(const struct callers *callers, const struct pp_python_stack *
     return true;
 }
 
-/* Takes the state whose frames are the next ones out of the list, and walks these; false if there is none. Of
- * several states frame objects do not say which come next. async-signal-safe. */
-static bool take_next(struct callers *callers, const struct pp_stacks *stacks, struct pp_python_stack *found)
+/* Removes the state whose frames come next from the list, and walks its frames; false if there is none. Frame objects
+ * do not say which of several states comes next. async-signal-safe. */
+static bool walk_next(struct callers *callers, const struct pp_stacks *stacks, struct pp_python_stack *found)
 {
     const struct pp_run *runs = callers->slot->scratch->runs;
     unsigned next = MAX_CALLERS;
@@ -189,7 +189,7 @@ PP_RARE bool pp_calling_interpreters_add(const struct pp_thread_state *state, st
     find_states(&callers, state->address);
     memcpy(scratch->inner_runs, scratch->runs, stack->runs * sizeof *scratch->runs);
     bool room = true;
-    while (room && has_callers(stacks, scratch->inner_runs) && take_next(&callers, stacks, &found))
+    while (room && has_callers(stacks, scratch->inner_runs) && walk_next(&callers, stacks, &found))
         room = append(&callers, &found, stacks);
     memcpy(scratch->runs, scratch->inner_runs, stack->runs * sizeof *scratch->runs);
     return room;

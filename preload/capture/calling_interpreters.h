@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Adds the Python frames of the interpreters that called the one that the thread runs. */
+/* Adds the Python frames of the interpreters that called the interpreter that the thread runs. */
 #ifndef PP_CAPTURE_CALLING_INTERPRETERS_H
 #define PP_CAPTURE_CALLING_INTERPRETERS_H
 

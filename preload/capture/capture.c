@@ -21,13 +21,13 @@ struct pp_slot *pp_slot_of(int tid)
 
 uint64_t pp_slot_follow_signal(struct pp_slot *slot, uint64_t mask)
 {
-    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed), former = slot->thread.own_signal;
+    int signal = atomic_load_explicit(&pp_capture.signal, memory_order_relaxed), former = slot->thread.profiler_signal;
     if (former == signal)
         return mask;
     uint64_t bit = (uint64_t)1 << (signal - 1);
     if (slot->thread.believes_blocked)
         mask |= (uint64_t)1 << (former - 1);
     slot->thread.believes_blocked = (mask & bit) != 0;
-    slot->thread.own_signal = signal;
+    slot->thread.profiler_signal = signal;
     return mask & ~bit;
 }

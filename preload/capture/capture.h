@@ -84,8 +84,8 @@ struct pp_capture {
 
     /* What is known of the sources of contexts; NULL: none was found. */
     const struct pp_context_facts *_Atomic contexts;
-    /* Whether a sample was taken in the interpreter that they are of since the flush thread has cleared this; and
-     * another one in which one was taken: its two words may be of different ones. */
+    /* Says whether a sample was taken in the interpreter that they are of since the flush thread has cleared this; and
+     * holds another interpreter in which a sample was taken: its two words may be of different interpreters. */
     _Atomic uint32_t contexts_met;
     struct {
         const struct pp_python *_Atomic python;
@@ -127,7 +127,7 @@ static inline bool pp_traces_kept(void)
 }
 
 /* Returns our signal's bit in a kernel signal mask. Only after the start. async-signal-safe. */
-static inline uint64_t pp_own_signal_bit(void)
+static inline uint64_t pp_profiler_signal_bit(void)
 {
     return (uint64_t)1 << (atomic_load_explicit(&pp_capture.signal, memory_order_relaxed) - 1);
 }

@@ -100,9 +100,9 @@ bool pp_code_known(const struct pp_slot *slot, uint32_t frames)
     return true;
 }
 
-/* Returns the code object's entry, or the entry to evict for it: never one that this sample already uses, since all
- * frames of a sample are resolved by the last definition of their entries. NO_ENTRY: there is none, and no overflow.
- * async-signal-safe. */
+/* Returns the code object's entry, or the entry to evict for it: never an entry that this sample already uses, since
+ * all frames of a sample are resolved by the last definition of their entries. NO_ENTRY: there is none, and no
+ * overflow. async-signal-safe. */
 static uint32_t find_entry(struct pp_slot *slot, uintptr_t code, uint32_t *overflow)
 {
     struct pp_code_set *set = set_of(slot, code);
@@ -147,8 +147,8 @@ static inline bool resolve_known(const struct pp_python *python, struct pp_slot 
     return resolved->unit != NO_UNIT;
 }
 
-/* As resolve_known, by what was read of the code object; defines the entry if it is new or another code object's.
- * async-signal-safe. */
+/* Resolves like resolve_known does, by what was read of the code object; defines the entry if it is new or another code
+ * object's. async-signal-safe. */
 PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
                                           const struct pp_python_frame *frame, const struct pp_code *code,
                                           uint32_t *overflow, struct pp_record_frame *resolved)
@@ -161,7 +161,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     if (entry == NO_ENTRY)
         return PP_REASON_PYTHON_TORN;
     struct pp_code_entry *cached = entry < pp_slot_code_entries(slot) ? &slot->codes[entry] : NULL;
-    struct pp_code_entry known = {.says = pp_slot_says(slot, PP_ENTRY_CUT)};
+    struct pp_code_entry known = {.role = pp_slot_role(slot, PP_ENTRY_CUT)};
     if (cached)
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
@@ -171,7 +171,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
-        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.says};
+        *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.role};
     *resolved = (struct pp_record_frame){entry, unit};
     return PP_REASON_NONE;
 }
@@ -211,9 +211,9 @@ bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot 
     for (uint32_t i = 0; i < count; i++) {
         uintptr_t address = frames[i].code;
         resolved[i] = (struct pp_record_frame){PP_ENTRY_CUT, 0};
-        if (resolve_known(python, slot, &frames[i], reader->plain, &resolved[i]) ||
-            !(reader->plain ? read_live(python, address, &code)
-                            : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
+        if (resolve_known(python, slot, &frames[i], reader->direct, &resolved[i]) ||
+            !(reader->direct ? read_live(python, address, &code)
+                             : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
             continue;
         if (resolve_one(python, slot, &frames[i], &code, NULL, &resolved[i]) == PP_REASON_LOST_RING_FULL)
             return false;

@@ -21,7 +21,7 @@ void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct
 /* Makes the frames that are resolved next another interpreter's; an interrupted one's may not follow.
  * async-signal-safe. */
 void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot);
-/* Resolves frames that are not of the sample's own stack, for a record that precedes the sample. A plain reader's code
+/* Resolves frames that are not of the sample's own stack, for a record that precedes the sample. A direct reader's code
  * objects are alive; others are copied. What cannot be resolved becomes PP_ENTRY_CUT. Returns false if the ring has no
  * room. async-signal-safe; needs slot->scratch. */
 bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot *slot,

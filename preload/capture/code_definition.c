@@ -74,9 +74,9 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
         record->line_table_bytes = 0;
     }
     const struct pp_object_reader reader = {.python = python, .pid = pid};
-    made->says = pp_frame_says_of(record, &reader, address);
+    made->role = pp_frame_role_of(record, &reader, address);
     pp_ring_commit(&slot->ring, record);
-    uint8_t rule = made->says.rule;
+    uint8_t rule = made->role.rule;
     if (rule != PP_FRAME_ANY)
         atomic_fetch_or_explicit(&pp_capture.frame_rules, 1u << rule, memory_order_relaxed);
     if ((rule == PP_FRAME_LOOP || rule == PP_FRAME_HUB || rule == PP_FRAME_TRIO) &&

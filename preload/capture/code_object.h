@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads code objects of the interrupted thread. By their words, and in interpreters that number no versions by a digest
  * of their contents, code objects are told apart that occupy the same addresses one after another. A code object of a
- * frame that is executed, or of a plain reader, is loaded as it is: it keeps its name and line table, which never
+ * frame that is executed, or of a direct reader, is loaded as it is: it keeps its name and line table, which never
  * change. */
 #ifndef PP_CAPTURE_CODE_OBJECT_H
 #define PP_CAPTURE_CODE_OBJECT_H

@@ -122,7 +122,7 @@ static bool is_in(const struct function *function, const struct ascii *file)
 }
 
 /* async-signal-safe. */
-static struct pp_frame_says says_of(const struct function *function, const struct pp_object_reader *reader,
+static struct pp_frame_role role_of(const struct function *function, const struct pp_object_reader *reader,
                                     uintptr_t code)
 {
     for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
@@ -134,18 +134,18 @@ static struct pp_frame_says says_of(const struct function *function, const struc
         if (has_scope && find_local(reader, code, "scope") != local + 1)
             continue;
         if (!rule->local || local != PP_NO_LOCAL)
-            return (struct pp_frame_says){(uint8_t)rule->rule, local, find_local(reader, code, rule->second)};
+            return (struct pp_frame_role){(uint8_t)rule->rule, local, find_local(reader, code, rule->second)};
     }
-    return (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    return (struct pp_frame_role){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
 }
 
-struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
+struct pp_frame_role pp_frame_role_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
                                       uintptr_t code)
 {
     const uint8_t *qualname = (const uint8_t *)(record + 1);
     const struct function function = {reader->python->layout.code.unqualified, record->qualname, record->filename,
                                       qualname, qualname + record->qualname.bytes};
-    return says_of(&function, reader, code);
+    return role_of(&function, reader, code);
 }
 
 /* The characters of a function's names. */
@@ -175,13 +175,13 @@ static bool read_function(const struct pp_object_reader *reader, uintptr_t code,
     return pp_object_copy(reader, characters->file, file.data + skipped, file.record.bytes);
 }
 
-struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code)
+struct pp_frame_role pp_frame_role_read(const struct pp_object_reader *reader, uintptr_t code)
 {
     struct characters characters;
     struct function function;
     if (!read_function(reader, code, &characters, &function))
-        return (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
-    return says_of(&function, reader, code);
+        return (struct pp_frame_role){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    return role_of(&function, reader, code);
 }
 
 /* Whether the function is in a directory that has the name of the file's first one. */
@@ -208,9 +208,9 @@ bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, con
     if (rule == end || !read_function(reader, code, &characters, &function) ||
         !pp_object_copy(reader, &flags, code + reader->python->layout.code.flags, sizeof flags))
         return false;
-    struct pp_frame_says says = says_of(&function, reader, code);
-    if (says.rule != PP_FRAME_ANY)
-        return says.rule == rule->rule && rule->second && says.second == PP_NO_LOCAL;
+    struct pp_frame_role role = role_of(&function, reader, code);
+    if (role.rule != PP_FRAME_ANY)
+        return role.rule == rule->rule && rule->second && role.second == PP_NO_LOCAL;
     if (is_in(&function, &rule->file))
         return !(flags & PP_CO_NESTED) || is_named(&function, rule);
     return !function.unqualified && is_named(&function, rule) && is_in_package(&function, &rule->file);

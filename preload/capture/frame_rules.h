@@ -31,17 +31,17 @@ enum pp_frame_rule {
 
 /* What is known of a code object. A function that has the name and file of another one but not its locals has no rule.
  */
-struct pp_frame_says {
+struct pp_frame_role {
     uint8_t rule;          /* enum pp_frame_rule */
     uint8_t local, second; /* numbers of the locals that its rule is about; PP_NO_LOCAL: it has none */
 };
 #define PP_NO_LOCAL 255
 
 /* Returns what is known of a function by its definition; code: the object that this is of. async-signal-safe. */
-struct pp_frame_says pp_frame_says_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
+struct pp_frame_role pp_frame_role_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
                                       uintptr_t code);
 /* Returns it for what may be no code object at all. async-signal-safe. */
-struct pp_frame_says pp_frame_says_read(const struct pp_object_reader *reader, uintptr_t code);
+struct pp_frame_role pp_frame_role_read(const struct pp_object_reader *reader, uintptr_t code);
 /* Returns whether a function should have the rule of this qualified name, and has none, or not all of it: it is in the
  * rule's file and not made by another function, as wrappers are, or it has that name and is in the rule's package. Its
  * locals, its name or its file differ then. For the flush thread. */

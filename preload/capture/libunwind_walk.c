@@ -62,15 +62,15 @@ static enum pp_reason step_out(const struct pp_libunwind *library, uint64_t *cur
     return PP_REASON_NONE;
 }
 
-void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *context, uintptr_t stack_top,
+void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *registers, uintptr_t stack_top,
                        uint64_t *cursor, struct pp_native_stack *stack)
 {
     bool outermost = false;
     uintptr_t frame_pointer = 0;
-    struct step step = {pp_context_pc(context), pp_context_sp(context), true};
+    struct step step = {pp_context_pc(registers), pp_context_sp(registers), true};
     int *error = library->error_location(), error_before = *error;
     stack->count = 0;
-    bool begun = library->init(cursor, (void *)(uintptr_t)context, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
+    bool begun = library->init(cursor, (void *)(uintptr_t)registers, PP_LIBUNWIND_SIGNAL_FRAME) == 0;
     do {
         stack->reason = PP_REASON_NATIVE_TOO_DEEP;
         if (stack->count == stack->max)

@@ -13,7 +13,7 @@
 
 /* libunwind's functions and state; constant once published. */
 struct pp_libunwind {
-    int (*init)(void *cursor, void *context, int flags);
+    int (*init)(void *cursor, void *registers, int flags);
     int (*step)(void *cursor);
     int (*get_register)(void *cursor, int number, uintptr_t *value);
     int (*is_signal_frame)(void *cursor);
@@ -32,7 +32,7 @@ bool pp_libunwind_has_pipe(const struct pp_libunwind *library);
 /* Finds the frames that pp_native_walk would, and ends for the same reasons: at code outside every module, too, where
  * libunwind would guess. cursor: PP_LIBUNWIND_CURSOR_WORDS words of the caller. NOT async-signal-safe, as libunwind is
  * not (see above); bounded by stack->max. */
-void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *context, uintptr_t stack_top,
+void pp_libunwind_walk(const struct pp_libunwind *library, const ucontext_t *registers, uintptr_t stack_top,
                        uint64_t *cursor, struct pp_native_stack *stack);
 
 #endif

@@ -4,8 +4,9 @@
  * From a return address on, a walk depends on the stack pointer, on the registers that CFAs are computed from, and on
  * the words that it reads. Nearly every frame computes its CFA from the stack or the frame pointer and is left by two
  * of these words: the return address, at PP_RETURN_ADDRESS_AT, and, where the function has saved it, the caller's frame
- * pointer. So a walk that arrives at a frame of the last walk with the same pc and pointers goes on as that one did if
- * these words are still the same. Rules hold in all tables of a generation. Everything here is async-signal-safe. */
+ * pointer. So a walk that arrives at a frame of the last walk with the same pc and pointers goes on as the last walk
+ * did if these words are still the same. Rules hold in all tables of a generation. Everything here is
+ * async-signal-safe. */
 #ifndef PP_CAPTURE_NATIVE_LINKS_H
 #define PP_CAPTURE_NATIVE_LINKS_H
 

@@ -70,8 +70,8 @@ static inline bool load(struct walk *walk, uintptr_t address, uintptr_t *value)
 static void enter_stack(struct walk *walk, uintptr_t sp)
 {
     walk->at.low = sp > PP_RED_ZONE ? sp - PP_RED_ZONE : 0;
-    walk->at.top = walk->at.own_top;
-    walk->at.other_stack = walk->at.own_low && (sp < walk->at.own_low || sp >= walk->at.own_top);
+    walk->at.top = walk->at.thread_top;
+    walk->at.other_stack = walk->at.thread_low && (sp < walk->at.thread_low || sp >= walk->at.thread_top);
     if (walk->at.other_stack)
         walk->at.top = PP_HIGHEST_ADDRESS & ~(WORD - 1);
     walk->at.readable = sp < walk->at.top && walk->at.top >= WORD;
@@ -199,7 +199,7 @@ static inline bool restore_words(struct walk *walk, const struct pp_unwind_rule 
     return true;
 }
 
-/* As restore_words, for all other rules. async-signal-safe. */
+/* Restores registers like restore_words does, by all other rules. async-signal-safe. */
 static enum pp_reason restore_all(struct walk *walk, const struct pp_unwind_rule *rule, uintptr_t cfa)
 {
     uintptr_t caller[PP_TRACKED_COUNT] = {0};

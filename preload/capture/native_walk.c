@@ -40,7 +40,7 @@ static void link_frame(struct walk *walk, const struct pp_unwind_rule *rule, str
     pp_links_add(walk->links, link);
 }
 
-/* Finishes the walk with the last one's frames if it arrives at these as that one did. async-signal-safe. */
+/* Finishes the walk with the frames of the last walk if it arrives at these as the last walk did. async-signal-safe. */
 static bool join_last_walk(struct walk *walk, const struct pp_native_link *at, struct pp_native_stack *stack)
 {
     struct pp_native_links *last = walk->links;
@@ -125,7 +125,7 @@ static void prefetch_last_walk(const struct walk *walk, const struct pp_native_s
         __builtin_prefetch((const void *)(cache->last.links[i - 1].sp - 2 * WORD));
 }
 
-void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack)
+void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_native_stack *stack)
 {
     struct walk walk;
     walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
@@ -136,14 +136,14 @@ void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_na
     prefetch_last_walk(&walk, stack);
     if (walk.links)
         pp_links_begin(walk.links, walk.table->generation);
-    pp_context_registers(context, walk.at.registers);
+    pp_context_registers(registers, walk.at.registers);
     walk.at.valid = PP_ALL_REGISTERS_MASK;
-    walk.at.pc = pp_context_pc(context);
+    walk.at.pc = pp_context_pc(registers);
     walk.at.exact = walk.at.interrupted = true;
     walk.copy_count = 0;
     walk.copy_start = 0;
-    walk.at.own_low = stack->stack_low;
-    walk.at.own_top = stack_top;
+    walk.at.thread_low = stack->stack_low;
+    walk.at.thread_top = stack_top;
     enter_stack(&walk, walk.at.registers[PP_REG_SP]);
     stack->count = 0;
     walk_outward(&walk, stack);

@@ -51,12 +51,12 @@ struct pp_rule_cache {
 struct pp_walk_state {
     uintptr_t registers[PP_REG_COUNT];
     uintptr_t pc;
-    uintptr_t own_low, own_top; /* the thread's own stack; own_low 0: its lower end is unknown */
-    uintptr_t low, top;         /* bounds of what may be read */
-    uint32_t valid;             /* registers whose values are known, bits by DWARF number */
-    bool exact;                 /* pc is the interrupted instruction; else a return address, after its call */
-    bool interrupted;           /* caller-saved registers still have the values of the interrupted code */
-    bool readable;              /* there is something to read between low and top */
+    uintptr_t thread_low, thread_top; /* the thread's own stack; thread_low 0: its lower end is unknown */
+    uintptr_t low, top;               /* bounds of what may be read */
+    uint32_t valid;                   /* registers whose values are known, bits by DWARF number */
+    bool exact;                       /* pc is the interrupted instruction; else a return address, after its call */
+    bool interrupted;                 /* caller-saved registers still have the values of the interrupted code */
+    bool readable;                    /* there is something to read between low and top */
     /* sp is on a stack other than the thread's own (a coroutine's, Go's, a signal stack). The end of that stack is
      * unknown, and memory above it may be unmapped at any moment. */
     bool other_stack;
@@ -92,7 +92,7 @@ struct pp_native_stack {
 
 /* Walks outward from the context of a signal. stack_top: first address above the thread's stack. The caller sets max,
  * frames, cache and stack_low; the walk sets the rest. async-signal-safe, reentrant; works on any thread. */
-void pp_native_walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_stack *stack);
+void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_native_stack *stack);
 
 /* Continues a walk that is continuable, by `table` and on `copy`. Flush thread. */
 void pp_native_continue(struct pp_native_stack *stack);
@@ -107,6 +107,7 @@ bool pp_native_read(const struct pp_native_stack *stack, void *to, uintptr_t fro
  * code. Appends that frame and its callers. async-signal-safe, reentrant. */
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack);
 
-/* As pp_native_resume, at a frame whose frame pointer leads to its caller's, with the return address behind. */
+/* Does what pp_native_resume does, at a frame whose frame pointer leads to its caller's, with the return address
+ * behind. */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
 #endif

@@ -9,7 +9,7 @@
 
 _Static_assert(PP_COPY_PAGES <= UINT8_MAX + 1, "their numbers are bytes");
 
-/* Returns the page's entry, or the one to take for it, which was read longest ago. async-signal-safe. */
+/* Returns the page's entry, or the entry to reuse for it, which was read longest ago. async-signal-safe. */
 static struct pp_copied_page *entry_of(struct pp_object_copies *copies, uintptr_t page)
 {
     uint64_t set = (page * 0x9E3779B97F4A7C15u >> 32) % PP_COPY_SETS;
@@ -124,7 +124,8 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
 
 bool pp_object_copies_read(struct pp_object_copies *copies, int pid, uint8_t *to, uintptr_t address, size_t size)
 {
-    if (address - copies->own < copies->own_bytes && copies->own_bytes - (address - copies->own) >= size) {
+    if (address - copies->in_place < copies->in_place_bytes &&
+        copies->in_place_bytes - (address - copies->in_place) >= size) {
         memcpy(to, (const void *)address, size);
         return true;
     }

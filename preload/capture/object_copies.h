@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <sys/uio.h>
 
-#define PP_COPY_PAGE   PP_PAGE_LEAST
+#define PP_COPY_PAGE   PP_PAGE_MIN
 #define PP_COPY_WAYS   4u
 #define PP_COPY_SETS   32u
 #define PP_COPY_PAGES  (PP_COPY_SETS * PP_COPY_WAYS)
@@ -33,8 +33,8 @@ struct pp_object_copies {
     uint32_t bytes; /* of the memory, in use */
     uint32_t fetches;
     uint64_t sample;
-    uintptr_t own; /* memory of ours, which changes within a sample: it is read in place */
-    size_t own_bytes;
+    uintptr_t in_place; /* memory of the handler, which changes within a sample: it is not copied */
+    size_t in_place_bytes;
     struct pp_copied_page pages[PP_COPY_PAGES];
     struct iovec wanted[PP_COPY_PAGES];
     uint8_t wanted_pages[PP_COPY_PAGES];

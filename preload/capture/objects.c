@@ -63,14 +63,14 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
 static bool is_of_type(const struct pp_object_reader *reader, uintptr_t object, uintptr_t wanted)
 {
     uintptr_t type;
-    return pp_plausible(object) && (!reader->plain || (pp_object_type(reader, object, &type) && type == wanted));
+    return pp_plausible(object) && (!reader->direct || (pp_object_type(reader, object, &type) && type == wanted));
 }
 
 bool pp_dict_open(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t *keys, uintptr_t *values)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t type;
-    if (reader->plain) { /* not its length and version, which change more often */
+    if (reader->direct) { /* not its length and version, which change more often */
         if (!pp_object_type(reader, dict, &type) || type != reader->python->dict_type ||
             !pp_object_word(reader, dict + layout->dict.ma_keys, keys) ||
             !pp_object_word(reader, dict + layout->dict.ma_values, values))
@@ -95,7 +95,7 @@ static bool copy_keys(const struct pp_object_reader *reader, uintptr_t keys, uin
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     enum { SIZES = sizeof(uintptr_t) };
-    if (!reader->plain)
+    if (!reader->direct)
         return pp_object_copy(reader, header + SIZES, keys + SIZES, layout->dict_keys.dk_indices - SIZES);
     unsigned entries = layout->dict_keys.dk_nentries;
     return pp_object_copy(reader, header + SIZES, keys + SIZES, sizeof(uintptr_t)) &&

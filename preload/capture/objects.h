@@ -2,7 +2,7 @@
 /* Reads Python objects: attributes of instances, dicts, strings. Every read is bounded and checks types first; an
  * object that is being changed reads as absent.
  *
- * A plain reader loads what the interrupted thread keeps alive, which holds the GIL. No other thread can drop a
+ * A direct reader loads what the interrupted thread keeps alive, which holds the GIL. No other thread can drop a
  * reference then, and this thread stores the new pointer before it drops the old reference (Py_SETREF), in dicts and
  * their values, types, contexts, tasks and futures: what a field leads to is alive after every instruction. Where that
  * is not so the reader is careful, which is to copy: the items of a list that grows, a deque, what greenlet 1.x and
@@ -33,7 +33,7 @@ struct pp_read_set {
 struct pp_object_reader {
     const struct pp_python *python;
     int pid;
-    bool plain;                      /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
+    bool direct;                     /* what is read cannot be freed meanwhile; otherwise it is copied by the kernel */
     struct pp_object_copies *copies; /* none at the start of a sample; NULL: every read is of this moment */
     struct pp_read_set *set;         /* records what is read; NULL: nothing does */
 };
@@ -65,7 +65,8 @@ struct pp_str {
 /* Adds the words that have these bytes. async-signal-safe. */
 void pp_read_set_add(struct pp_read_set *set, uintptr_t address, size_t size);
 
-/* Copies for a reader that is not plain. async-signal-safe. */
+/* Copies for a reader that is not direct: by process_vm_readv, as the memory may be freed meanwhile. async-signal-safe.
+ */
 bool pp_object_copy_safely(const struct pp_object_reader *reader, void *to, uintptr_t address, size_t size);
 
 /* Copies what may be no object at all; false if it cannot be read. async-signal-safe. */
@@ -73,7 +74,7 @@ static inline bool pp_object_copy(const struct pp_object_reader *reader, void *t
 {
     if (address < PP_LOWEST_ADDRESS || address > PP_HIGHEST_ADDRESS - size)
         return false;
-    if (!reader->plain)
+    if (!reader->direct)
         return pp_object_copy_safely(reader, to, address, size);
     memcpy(to, (const void *)address, size);
     if (reader->set)

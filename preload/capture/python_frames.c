@@ -158,8 +158,8 @@ PP_RARE static bool convert_tlbc_instr(const struct pp_frame_reader *reader, con
 }
 
 /* Extracts the fields of a frame or of its copy; false if they are inconsistent. async-signal-safe. */
-static inline bool take_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner,
-                               struct pp_frame *frame)
+static inline bool extract_fields(const struct pp_frame_reader *reader, const void *from, uint8_t owner,
+                                  struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
     frame->previous = pp_word(from, layout->frame.previous);
@@ -203,7 +203,7 @@ static bool read_in_chunk(struct pp_frame_reader *reader, uintptr_t address, boo
     uint8_t owner = bytes[reader->layout->frame.owner];
     reader->limit = address; /* frames further out lie below */
     return (owner == PP_OWNED_BY_THREAD || (innermost && owner == PP_OWNED_BY_GENERATOR)) &&
-           take_fields(reader, bytes, owner, frame);
+           extract_fields(reader, bytes, owner, frame);
 }
 
 /* Whether the links from a generator's frame outward are good. While its state is executing, its link is 0 or leads to
@@ -217,11 +217,11 @@ static bool proves_links(const struct pp_frame_reader *reader, int8_t state, boo
            reader->attached && !reader->other_stack && !layout->free_threaded;
 }
 
-/* Takes the frame of a function that was compiled to native code (by Nuitka): it lies in its own frame object, of a
+/* Extracts the frame of a function that was compiled to native code (by Nuitka): it lies in its own frame object, of a
  * type that is not CPython's, whose own frames lie there only when they run no more. Its code object has no code of its
  * own, and its instruction may be anywhere. async-signal-safe. */
-PP_RARE static bool take_compiled(struct pp_frame_reader *reader, uintptr_t address, const uint8_t *from,
-                                  struct pp_frame *frame)
+PP_RARE static bool extract_compiled(struct pp_frame_reader *reader, uintptr_t address, const uint8_t *from,
+                                     struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
     uintptr_t words[8], object = layout->frame.object ? pp_word(from, layout->frame.object) : 0;
@@ -251,22 +251,22 @@ PP_RARE static bool read_elsewhere(struct pp_frame_reader *reader, uintptr_t add
         return false;
     uint8_t owner = bytes[before + layout->frame.owner];
     if (reader->other_stack && owner >= PP_OWNED_BY_SHIM && owner <= PP_OWNED_BY_SHIM_LAST)
-        return take_fields(reader, bytes + before, owner, frame);
+        return extract_fields(reader, bytes + before, owner, frame);
     bool is_generator = is_generator_type(reader->python, pp_word(bytes, layout->object_type));
     if (owner == PP_OWNED_BY_FRAME_OBJECT || (owner == PP_OWNED_BY_GENERATOR && !is_generator))
-        return take_compiled(reader, address, bytes + before, frame);
+        return extract_compiled(reader, address, bytes + before, frame);
     if (owner == PP_OWNED_BY_GENERATOR) {
         int8_t state = (int8_t)bytes[layout->generator.gi_frame_state];
         /* up to 3.13 a generator that yields to a profiler or tracer is marked suspended before the call; a suspended
          * generator has no `previous` */
         bool yields = state >= layout->generator.frame_suspended && state < layout->generator.frame_executing;
         if (!(innermost || yields || state == layout->generator.frame_executing) ||
-            !take_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
+            !extract_fields(reader, bytes + before, owner, frame) || (!innermost && yields && !frame->previous))
             return false;
         reader->links_proven |= proves_links(reader, state, innermost, frame->previous);
         return true;
     }
-    if (owner != PP_OWNED_BY_THREAD || !take_fields(reader, bytes + before, owner, frame))
+    if (owner != PP_OWNED_BY_THREAD || !extract_fields(reader, bytes + before, owner, frame))
         return false;
     while (enter_chunk(reader, reader->chunk_previous, 0))
         if (in_chunk(reader, address)) {
@@ -293,7 +293,7 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
         uint8_t owner = is_new ? PP_OWNED_BY_SHIM : in_place[layout->frame.owner];
         reader->links_proven &= !is_new;
         return owner >= PP_OWNED_BY_SHIM && owner <= PP_OWNED_BY_SHIM_LAST &&
-               take_fields(reader, in_place, owner, frame);
+               extract_fields(reader, in_place, owner, frame);
     }
     /* a frame that becomes a generator's is popped before it is unlinked; nothing has overwritten it yet */
     bool popped = innermost && address == reader->first_free && address == reader->limit;
@@ -301,18 +301,18 @@ bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool inner
                                                : read_elsewhere(reader, address, innermost, frame);
 }
 
-bool pp_frame_take(const struct pp_frame_reader *reader, const uint8_t *bytes, struct pp_frame *frame)
+bool pp_frame_parse(const struct pp_frame_reader *reader, const uint8_t *bytes, struct pp_frame *frame)
 {
     const struct pp_python_layout *layout = reader->layout;
     if (layout->chain == PP_CHAIN_OBJECTS)
         return read_object(reader, bytes, frame);
     uint8_t owner = bytes[layout->frame.owner];
-    return owner <= PP_OWNED_BY_SHIM_LAST && take_fields(reader, bytes, owner, frame);
+    return owner <= PP_OWNED_BY_SHIM_LAST && extract_fields(reader, bytes, owner, frame);
 }
 
 bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame)
 {
     uint8_t bytes[PP_FRAME_COPY_MAX];
     return pp_plausible(address) && pp_safe_read(reader->pid, bytes, address, reader->layout->frame.copy_size) &&
-           pp_frame_take(reader, bytes, frame);
+           pp_frame_parse(reader, bytes, frame);
 }

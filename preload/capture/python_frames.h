@@ -49,8 +49,8 @@ bool pp_frames_skip(struct pp_frame_reader *reader, uintptr_t *address);
 bool pp_frame_read(struct pp_frame_reader *reader, uintptr_t address, bool innermost, struct pp_frame *frame);
 /* Reads a frame of a thread that does not run: nothing is torn there. Needs reader->python, layout and pid. */
 bool pp_frame_copy(const struct pp_frame_reader *reader, uintptr_t address, struct pp_frame *frame);
-/* The same of a copy of layout->frame.copy_size bytes. async-signal-safe. */
-bool pp_frame_take(const struct pp_frame_reader *reader, const uint8_t *bytes, struct pp_frame *frame);
+/* Does the same with a copy of layout->frame.copy_size bytes. async-signal-safe. */
+bool pp_frame_parse(const struct pp_frame_reader *reader, const uint8_t *bytes, struct pp_frame *frame);
 #define PP_FRAME_COPY_MAX 128
 
 #endif

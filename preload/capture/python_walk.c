@@ -326,7 +326,7 @@ PP_RARE static enum pp_reason recover_call(struct walk *walk, const struct cfram
     uintptr_t best = 0;
     stack->changing = true;
     for (unsigned i = 0; i < PP_REG_COUNT; i++) {
-        uintptr_t candidate = pp_context_word(interrupted->context, i);
+        uintptr_t candidate = pp_context_word(interrupted->registers, i);
         if (walk->spent > MAX_WALKS * PP_MAX_STEPS)
             return PP_REASON_PYTHON_TORN;
         if (!pp_plausible(candidate) || candidate == cframe->frame || candidate == best ||

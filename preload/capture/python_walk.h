@@ -10,7 +10,7 @@ struct pp_interrupted {
     unsigned native_frames;
     bool native_complete; /* the native walk reached the outermost frame */
     bool other_stack;     /* sp is not on the thread's own stack */
-    const ucontext_t *context;
+    const ucontext_t *registers;
     uintptr_t task_frame; /* address of the frame with which the running task's own stack begins; 0: none */
 };
 

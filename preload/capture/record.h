@@ -50,7 +50,7 @@ enum pp_context_kind {
     PP_CONTEXT_SPAWN, /* the file and, as its identity, the line where the greenlet was spawned */
     PP_CONTEXT_ENDPOINT,
     PP_CONTEXT_SPAN,
-    PP_CONTEXT_LABELS,  /* the program's own */
+    PP_CONTEXT_LABELS,  /* the application's labels */
     PP_CONTEXT_AWAITER, /* the task that awaits the task; what awaits that is of the next kind, and so on */
     PP_CONTEXT_KINDS = PP_CONTEXT_AWAITER + PP_MAX_AWAITERS
 };
@@ -63,8 +63,8 @@ struct pp_record_context {
     uint64_t identity; /* of two contexts that follow each other it tells whether they are one; 0: none. A span's id */
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     struct pp_record_text text;
-    uint32_t kind;    /* enum pp_context_kind */
-    uint32_t made_up; /* the identity is none of a span that has no id yet */
+    uint32_t kind;  /* enum pp_context_kind */
+    uint32_t no_id; /* a span without an id: the identity is its address */
     uint32_t epoch, frames;
     /* then pp_record_frame[frames], of an awaiter: those in which its coroutine is suspended, the outermost first; and
      * the characters */
@@ -109,7 +109,7 @@ struct pp_record_sample {
     /* The thread's CPU clock: at the end of its previous handler, and at the start of this one. */
     uint64_t cpu_previous_ns, cpu_ns;
     /* Sums of the thread up to the end of its previous handler. */
-    uint64_t own_ns, lost_ns;
+    uint64_t profiler_ns, lost_ns;
     uint64_t switches_ns; /* what switches have cost for its perf event, up to now: a part of the thread's clock */
     uint64_t
         due_ns; /* what the sample represents, by its own clock (threads/perf_clock.h); 0: there is no other clock */

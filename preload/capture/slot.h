@@ -56,9 +56,9 @@
 #define PP_HANDLER_STACK 2048 /* bytes that the handler may take of a stack beside the kernel's part */
 #define PP_LAST_STACKS   8    /* kept of a thread: what it uses after its last sample is credited to them */
 
-/* What is known of the GIL when a sample is left out. */
-#define PP_LEFT_OUT_STATES 4u
-static inline unsigned pp_left_out_index(uint32_t state)
+/* What is known of the GIL when a sample is not selected. */
+#define PP_NOT_SELECTED_STATES 4u
+static inline unsigned pp_not_selected_index(uint32_t state)
 {
     return (state & PP_STATE_HOLDS_GIL ? 1 : 0) | (state & PP_STATE_GIL_KNOWN ? 2 : 0);
 }
@@ -109,7 +109,7 @@ struct pp_code_entry {
     uint64_t digest;
     uint32_t used;  /* by which sample last */
     uint32_t units; /* of its code */
-    struct pp_frame_says says;
+    struct pp_frame_role role;
 };
 
 struct pp_python_frame {
@@ -187,7 +187,7 @@ struct pp_slot_thread {
 
     /* The thread's own: the signal that is kept out of its mask, and whether it believes to block that signal
      * (interpose/sigmask.c). */
-    _Atomic int own_signal;
+    _Atomic int profiler_signal;
     _Atomic bool believes_blocked;
 
     /* The thread's own at its end; valid when ENDED. */
@@ -198,14 +198,14 @@ struct pp_slot_thread {
 
     /* The handler's; others only read. */
     _Atomic uint64_t cpu_end_ns; /* the thread's CPU clock when its last handler ended */
-    _Atomic uint64_t own_ns, lost_ns;
+    _Atomic uint64_t profiler_ns, lost_ns;
     _Atomic uint32_t lost_samples;
-    /* Of the samples that PYPROF_TRACES leaves out; by pp_left_out_index of their states. */
-    struct pp_left_out {
+    /* Of the samples that PYPROF_TRACES does not select; by pp_not_selected_index of their states. */
+    struct pp_not_selected {
         _Atomic uint64_t cpu_ns, samples;
-    } left_out[PP_LEFT_OUT_STATES];
+    } not_selected[PP_NOT_SELECTED_STATES];
     uint64_t event_ns;                  /* the thread's CPU clock at the last signal of its event; */
-    uint64_t event_own_ns;              /* own_ns then */
+    uint64_t event_profiler_ns;         /* profiler_ns then */
     uint64_t event_signals;             /* how many there were */
     int64_t kernel_ns;                  /* CPU time up to event_ns that the kernel had and no sample represents */
     uint64_t tick_ns, tick_due_ns;      /* the last tick that counted as a sample of the kernel, and the next */
@@ -217,10 +217,10 @@ struct pp_slot_thread {
     struct pp_tls_block interpreter_block, greenlet_block; /* of their modules that are loaded late */
     uintptr_t lent_thread_state, lent_by; /* a thread state that ran here and that another thread had made; which */
     _Atomic uint32_t ran_python;          /* it has had a thread state */
-    /* Its PyInterpreterState, which may be gone, and that one's interpreter; 0: no Python stack was read yet. */
+    /* Its PyInterpreterState, which may be gone, and the interpreter of that state; 0: no Python stack was read yet. */
     _Atomic uintptr_t interpreter_state;
     const struct pp_python *_Atomic python;
-    _Atomic uintptr_t thread_state;      /* its PyThreadState of that one, which may be gone */
+    _Atomic uintptr_t thread_state;      /* its PyThreadState of interpreter_state, which may be gone */
     uint64_t contexts[PP_CONTEXT_KINDS]; /* digests of the last contexts in the ring; 0: none */
     struct pp_attribute name_attribute;  /* of the last threading.Thread */
     struct pp_attribute loop_attribute;  /* of the thread state's dict: asyncio's running loop */
@@ -246,7 +246,7 @@ struct pp_slot_flush {
     uint32_t log_thread; /* id in the current segment, 0: not yet written */
     uint32_t log_segment;
     uint64_t before_ns;    /* of the thread's CPU clock, used before profiling: outside the sums */
-    uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and own cost */
+    uint64_t accounted_ns; /* of the thread's CPU clock, handed out to samples, losses and the profiler's cost */
     uint64_t clock_ns;     /* of the thread, at the last flush; */
     uint64_t clock_at_ns;  /* CLOCK_MONOTONIC of that, of the thread's start before */
     uint64_t watched_ns;   /* clock_ns when the watchdog checked the timer last */
@@ -254,13 +254,13 @@ struct pp_slot_flush {
     bool unreachable;      /* no signal of ours reaches it: counted, and a warning given */
     enum pp_ended ended;
     uint64_t mean_late_ns; /* from its timer's expiry to its samples, the last ones counting most */
-    uint64_t seen_own_ns, seen_lost_ns, seen_switches_ns;
+    uint64_t seen_profiler_ns, seen_lost_ns, seen_switches_ns;
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
-    } seen_left_out[PP_LEFT_OUT_STATES]; /* left_out.c's */
-    uint64_t traces_pause_end_ns;        /* of the thread's CPU clock: traces_pause ended last */
-    /* thread_names.c's: the name that log_thread has, a string of log_segment, and who knows it */
+    } seen_not_selected[PP_NOT_SELECTED_STATES]; /* not_selected.c's */
+    uint64_t traces_pause_end_ns;                /* of the thread's CPU clock: traces_pause ended last */
+    /* thread_names.c's: the name that log_thread has, a string of log_segment, and its source */
     uint32_t log_name, name_source, name_age;
     uint32_t log_named;                    /* id of the name below, 0: not found yet */
     uint64_t name_identity;                /* of the last thread that a handler has read, */
@@ -270,8 +270,9 @@ struct pp_slot_flush {
     /* contexts.c's: bits of the kinds that the thread is in at this place of the ring; the label set of those of them
      * that a sample knows, in that segment. */
     uint32_t contexts, labels_known, labels_segment, labels;
-    /* That a handler has read, UTF-8; "": none. The last one, and the thread's own in all segments. */
-    char name[PP_THREAD_NAME_MAX], own_name[PP_THREAD_NAME_MAX];
+    /* Names that a handler has read, UTF-8; "": none. The last one, and the first one, by which the thread is named in
+     * all segments. */
+    char name[PP_THREAD_NAME_MAX], stack_name[PP_THREAD_NAME_MAX];
 };
 
 struct pp_slot {
@@ -335,10 +336,10 @@ static inline uint32_t pp_slot_code_entries(const struct pp_slot *slot)
 }
 
 /* Returns what is known of the function of a frame that was resolved to this entry. async-signal-safe. */
-static inline struct pp_frame_says pp_slot_says(const struct pp_slot *slot, uint32_t entry)
+static inline struct pp_frame_role pp_slot_role(const struct pp_slot *slot, uint32_t entry)
 {
-    return entry < pp_slot_code_entries(slot) ? slot->codes[entry].says
-                                              : (struct pp_frame_says){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    return entry < pp_slot_code_entries(slot) ? slot->codes[entry].role
+                                              : (struct pp_frame_role){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
 }
 
 /* Numbers in samples: the cache's entries, then those for code objects that found their whole set in use by the same

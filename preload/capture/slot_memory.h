@@ -17,7 +17,7 @@ void *pp_slot_memory_more(size_t bytes);
 /* Releases the scratch memory. async-signal-safe. */
 void pp_slot_memory_end(struct pp_slot *slot);
 
-/* In the child of fork: releases the scratch memory of other threads' handlers, which do not exist here. */
+/* Releases the scratch memory of other threads' handlers, which do not exist in the child of fork. Runs there. */
 void pp_slot_memory_after_fork(void);
 
 /* Bytes mapped so far; they are never unmapped. async-signal-safe. */

@@ -35,7 +35,7 @@ static uintptr_t eval_loop(const struct pp_python_layout *layout, uintptr_t stat
 }
 
 /* async-signal-safe. */
-static bool on_own_stack(const struct pp_slot *slot, uintptr_t address)
+static bool on_thread_stack(const struct pp_slot *slot, uintptr_t address)
 {
     return address && address >= atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed) &&
            address < atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed);
@@ -55,7 +55,7 @@ PP_RARE static bool current_is_mine(const struct pp_python *python, const struct
         return false;
     uintptr_t loop = eval_loop(layout, current);
     if (loop)
-        return on_own_stack(slot, loop);
+        return on_thread_stack(slot, loop);
     return pp_safe_read(pid, &thread, current + layout->thread_state.thread_id, sizeof thread) &&
            thread == pp_pthread_of(slot->thread.thread_pointer);
 }
@@ -97,7 +97,8 @@ static uintptr_t running_state(const struct pp_python *python, struct pp_slot *s
         if (state->attached)
             return current;
         /* the GIL is released for a while, as by zlib */
-        *mine = slot->thread.lent_thread_state && on_own_stack(slot, eval_loop(layout, slot->thread.lent_thread_state));
+        *mine =
+            slot->thread.lent_thread_state && on_thread_stack(slot, eval_loop(layout, slot->thread.lent_thread_state));
         return *mine ? slot->thread.lent_thread_state : bound;
     }
     bool certain;

@@ -16,7 +16,7 @@ struct key_data {
     uintptr_t sequence, value;
 };
 
-/* As glibc's pthread_getspecific, but it also returns a value that has outlived its key. async-signal-safe. */
+/* Does what glibc's pthread_getspecific does, but also returns a value that has outlived its key. async-signal-safe. */
 static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 {
     uint32_t created = pp_u32((const void *)place, 0), key = pp_u32((const void *)place, sizeof created);

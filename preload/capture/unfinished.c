@@ -6,7 +6,7 @@
 #include <string.h>
 
 #define MAX_COPY        ((uintptr_t)64 << 10) /* bytes of the stack */
-#define LEAST_COPY      1024u
+#define MIN_COPY        1024u
 #define COPIES_QUARTERS 3 /* of the ring: what copies may fill, so that no sample is lost for them */
 #define NEXT_COPIES     2 /* of this one's size: they find room, or the ring is drained */
 
@@ -91,7 +91,7 @@ bool pp_sample_write_unfinished(struct pp_slot *slot, const struct pp_record_sam
     uint32_t fixed =
         (uint32_t)(sizeof(struct pp_record_unfinished) + stacks->native.count * sizeof *stacks->native.frames +
                    stacks->python.runs * sizeof *stacks->runs + stacks->python.frames * sizeof *stacks->frames);
-    if (room < fixed + LEAST_COPY)
+    if (room < fixed + MIN_COPY)
         return false;
     struct part part = part_of(stacks->native.stopped, room - fixed);
     struct pp_record_unfinished *record =

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names the kinds of labels (PP_BLOCK_LABELS) that are not the program's own. */
+/* Names the kinds of labels (PP_BLOCK_LABELS) that are not the application's. */
 #ifndef PP_COMMON_LABEL_KINDS_H
 #define PP_COMMON_LABEL_KINDS_H
 
@@ -20,9 +20,9 @@
     X(GREENLET, 2000)                                                                                                  \
     X(ENDPOINT, 3000)
 #define PP_LABEL_SETS_WHOLE 1000 /* before these: no value is replaced */
-#define PP_LABEL_SETS_OWN   1100 /* then: those of the program's own keys */
+#define PP_LABEL_SETS_APP   1100 /* then: those of the application's keys */
 /* At last: what has no value left still has keys, which the program may make up as well. */
-#define PP_LABEL_SETS_OWN_KEYS 4000
+#define PP_LABEL_SETS_APP_KEYS 4000
 
 #define PP_VALUE_OTHER "(other)" /* of many values the later ones; likewise of threads' names and endpoints */
 

@@ -64,7 +64,7 @@ enum pp_log_block {
     PP_BLOCK_THREADS = 7,
     /* varint first_id, then records {varint record_length, pairs {str key, str value}}. A key may come several times,
      * in an order of meaning: "task", then "awaiter" for the task that awaits it, for the task that awaits that … ;
-     * "greenlet", "endpoint", "span"; every other key is the program's own. A stack has "[task]" where the frames of
+     * "greenlet", "endpoint", "span"; every other key is the application's. A stack has "[task]" where the frames of
      * its task begin, and before it, from the outermost awaiter on, "[awaiter]" and the frames in which that waits; at
      * its root, with "[awaited]" at their end, where there is no "[task]". */
     PP_BLOCK_LABELS = 8,

@@ -5,11 +5,11 @@
 
 #define FIRST_RT_SIGNAL 34 /* 32 and 33 are glibc's own */
 #define LAST_RT_SIGNAL  64
-#define MOST_DIGITS     9
+#define MAX_DIGITS      9
 #define DECIMALS        4 /* digits after the point of a percentage */
 #define TRACES_DECIMALS 15
 #define DISK_DIGITS     19
-#define DISK_LEAST      ((uint64_t)1 << 20)
+#define DISK_MIN        ((uint64_t)1 << 20)
 #define DISK_LEFT       ((uint64_t)64 << 20)
 #define DISK_LEFT_SHARE 20
 
@@ -26,7 +26,7 @@ static size_t digits_of(const char *text, uint64_t *number)
 static bool parse_number(const char *text, uint64_t *number)
 {
     size_t digits = digits_of(text, number);
-    return digits && digits <= MOST_DIGITS && !text[digits];
+    return digits && digits <= MAX_DIGITS && !text[digits];
 }
 
 static bool parse_hz(const char *text, uint64_t *hz)
@@ -49,7 +49,7 @@ static const char *decimal_of(const char *text, unsigned most, uint64_t *units)
         part *= i < decimals ? 1 : 10;
         unit *= 10;
     }
-    if (digits + decimals == 0 || digits > MOST_DIGITS || decimals > most || *units > UINT64_MAX / 2 / unit)
+    if (digits + decimals == 0 || digits > MAX_DIGITS || decimals > most || *units > UINT64_MAX / 2 / unit)
         return NULL;
     *units = *units * unit + part;
     return text;
@@ -98,7 +98,7 @@ static bool parse_size(const char *text, uint64_t *bytes)
         return false;
     if (unit)
         *bytes <<= 10 * ((unit - units) / 2 + 1);
-    return !*bytes || *bytes >= DISK_LEAST;
+    return !*bytes || *bytes >= DISK_MIN;
 }
 
 static const struct {

@@ -6,7 +6,7 @@ void pp_aiohttp_find(const struct pp_object_reader *reader, const uintptr_t *mod
 {
     uintptr_t match;
     if (pp_name_find(reader, modules[PP_MODULE_AIOHTTP], "UrlMappingMatchInfo", &match))
-        pp_slot_find(reader, match, "_route", &facts->route);
+        pp_member_find(reader, match, "_route", &facts->route);
 }
 
 /* async-signal-safe. */
@@ -25,7 +25,7 @@ void pp_aiohttp_read(const struct pp_context_reader *reader, uintptr_t request, 
     uintptr_t match, route, resource;
     if (!pp_attribute_read(objects, request, "_match_info", &learnt->aiohttp_match, &match) ||
         !((reader->facts && reader->facts->aiohttp.route.type &&
-           pp_slot_read(objects, match, &reader->facts->aiohttp.route, &route)) ||
+           pp_member_read(objects, match, &reader->facts->aiohttp.route, &route)) ||
           pp_attribute_read(objects, match, "_route", &learnt->aiohttp_route, &route)) ||
         !pp_attribute_read(objects, route, "_resource", &learnt->aiohttp_resource, &resource))
         return;

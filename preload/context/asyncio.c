@@ -47,7 +47,7 @@ static bool read_loop(const struct pp_context_reader *reader, uintptr_t *loop)
     uint32_t pid;
     if (layout->thread_state.running_loop)
         return pp_object_word(&reader->objects, reader->state->address + layout->thread_state.running_loop, loop);
-    if (!reader->objects.plain) /* the state has been copied */
+    if (!reader->objects.direct) /* the state has been copied */
         dict = pp_word(reader->state->memory, layout->thread_state.dict);
     else if (!pp_object_word(&reader->objects, reader->state->address + layout->thread_state.dict, &dict))
         return false;
@@ -75,7 +75,7 @@ static bool read_task(const struct pp_context_reader *reader, uintptr_t *task)
         return true;
     struct pp_object_reader careful = reader->objects;
     const struct pp_dict_key key = pp_dict_key_object(loop);
-    careful.plain = careful.plain && is_held(reader); /* the dict of a module that was removed is freed */
+    careful.direct = careful.direct && is_held(reader); /* the dict of a module that was removed is freed */
     pp_dict_get_hashed(&careful, reader->facts->asyncio.running_tasks, &key, task);
     return true;
 }

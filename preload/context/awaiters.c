@@ -25,10 +25,10 @@ bool pp_awaiters_find(const struct pp_object_reader *reader, const uintptr_t *mo
 {
     uintptr_t group, scope;
     if (pp_name_find(reader, modules[PP_MODULE_ANYIO], "TaskGroup", &group))
-        pp_slot_find(reader, group, "cancel_scope", &facts->cancel_scope);
+        pp_member_find(reader, group, "cancel_scope", &facts->cancel_scope);
     facts->anyio = pp_name_find(reader, modules[PP_MODULE_ANYIO], "CancelScope", &scope);
     if (facts->anyio)
-        pp_slot_find(reader, scope, "_host_task", &facts->host_task);
+        pp_member_find(reader, scope, "_host_task", &facts->host_task);
     return pp_name_find(reader, modules[PP_MODULE_ASYNCIO], "Future", &facts->future_type) &&
            find_type(reader, modules[PP_MODULE_TYPES], "FunctionType", "function", &facts->function_type) &&
            find_type(reader, modules[PP_MODULE_TYPES], "BuiltinFunctionType", "builtin_function_or_method",
@@ -101,7 +101,7 @@ static uintptr_t host_of_scope(const struct search *search, uintptr_t scope)
     const struct pp_object_reader *reader = &search->reader->objects;
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     uintptr_t task;
-    if (!(facts->host_task.type && pp_slot_read(reader, scope, &facts->host_task, &task)) &&
+    if (!(facts->host_task.type && pp_member_read(reader, scope, &facts->host_task, &task)) &&
         !pp_attribute_read(reader, scope, "_host_task", &search->reader->slot->thread.awaiters.host_task, &task))
         return 0;
     return is_task(search, task) ? task : 0;
@@ -114,13 +114,13 @@ static uintptr_t host_of_group(const struct search *search, uintptr_t group)
     const struct pp_awaiters_facts *facts = &search->reader->facts->awaiters;
     struct pp_learnt_awaiters *learnt = &search->reader->slot->thread.awaiters;
     uintptr_t scope;
-    if (!(facts->cancel_scope.type && pp_slot_read(reader, group, &facts->cancel_scope, &scope)) &&
+    if (!(facts->cancel_scope.type && pp_member_read(reader, group, &facts->cancel_scope, &scope)) &&
         !pp_attribute_read(reader, group, "cancel_scope", &learnt->cancel_scope, &scope))
         return 0;
     return host_of_scope(search, scope);
 }
 
-/* Returns the task whose thread waits for this one, by anyio: it awaits the thread as long as it is in the scope that
+/* Returns the task whose thread waits for this task, by anyio: it awaits the thread as long as it is in the scope that
  * this task keeps. async-signal-safe. */
 static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
 {
@@ -133,8 +133,8 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
     if (!frame || pp_task_is_over(search->reader, task) ||
         !pp_object_word(reader, frame + reader->python->layout.frame.code, &code))
         return 0;
-    struct pp_frame_says says = pp_frame_says_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
-    if (says.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, says.local, &scope) ||
+    struct pp_frame_role role = pp_frame_role_read(&unrecorded, code & ~(uintptr_t)reader->python->layout.code_tag);
+    if (role.rule != PP_FRAME_FROM_THREAD || !pp_frame_local_read(reader, frame, role.local, &scope) ||
         !pp_object_type(reader, scope, &type))
         return 0;
     /* an argument, in later versions a variable of the function around it */
@@ -164,7 +164,7 @@ static uintptr_t awaiter_of_queue(struct search *search, uintptr_t queue, unsign
     const struct pp_python_layout *layout = &careful.objects.python->layout;
     uintptr_t getters, type, block, future;
     copying.reader = &careful;
-    careful.objects.plain = false;
+    careful.objects.direct = false;
     if (!pp_attribute_read(&careful.objects, queue, "_getters", &learnt->getters, &getters) ||
         !pp_object_type(&careful.objects, getters, &type) ||
         !pp_type_is_named(&careful.objects, type, "collections.deque") || !field(&copying, getters, layout->ob_size) ||
@@ -307,7 +307,7 @@ static uintptr_t awaiter_of_list(struct search *search, uintptr_t list, unsigned
     struct search copying = *search;
     const struct pp_python_layout *layout = &careful.objects.python->layout;
     uintptr_t fields[2], item, callback, found = 0; /* ob_size, ob_item */
-    careful.objects.plain = false;
+    careful.objects.direct = false;
     copying.reader = &careful;
     if (!pp_object_has_class(&careful.objects, list, PP_CLASS_LIST) ||
         !pp_object_copy(&careful.objects, fields, list + layout->ob_size, sizeof fields))
@@ -364,7 +364,7 @@ uintptr_t pp_awaiter_of_work(const struct pp_context_reader *reader, uintptr_t i
     struct pp_context_reader careful = *reader;
     struct search copying = {.reader = &careful};
     uintptr_t future, list, callback;
-    careful.objects.plain = false; /* as in awaiter_of_list: the work may be adding callbacks */
+    careful.objects.direct = false; /* as in awaiter_of_list: the work may be adding callbacks */
     if (!reader->facts || !reader->facts->awaiters.partial_type ||
         !pp_attribute_read(objects, item, "future", &learnt->work_future, &future) ||
         !pp_attribute_read(objects, future, "_done_callbacks", &learnt->done_callbacks, &list) ||

@@ -34,15 +34,15 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
         note_interpreter(is_known, state->python, interpreter_state);
         facts = is_known ? facts : NULL;
     }
-    bool plain = state->attached && !state->python->layout.free_threaded;
+    bool direct = state->attached && !state->python->layout.free_threaded;
     slot->scratch->copies.count = 0;
-    slot->scratch->copies.learns = !plain;
-    slot->scratch->copies.own = (uintptr_t)slot->scratch; /* texts are put together in there */
-    slot->scratch->copies.own_bytes = sizeof *slot->scratch;
+    slot->scratch->copies.learns = !direct;
+    slot->scratch->copies.in_place = (uintptr_t)slot->scratch; /* texts are put together in there */
+    slot->scratch->copies.in_place_bytes = sizeof *slot->scratch;
     return (struct pp_context_reader){
         .objects = {.python = state->python,
                     .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed),
-                    .plain = plain,
+                    .direct = direct,
                     .copies = &slot->scratch->copies},
         .facts = facts,
         .state = state,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a sample belongs to, by kind. A source reads its kind in the handler, on the thread that owns it. Its file has
- * the names of objects and fields that it knows and the functions pp_*_find (flush thread: fills in the source's facts)
- * and pp_*_read (handler). */
+/* Says what a sample belongs to, by kind. A source reads its kind in the handler, on the thread that owns it. Its file
+ * has the names of objects and fields that it knows and the functions pp_*_find (flush thread: fills in the source's
+ * facts) and pp_*_read (handler). */
 #ifndef PP_CONTEXT_H
 #define PP_CONTEXT_H
 
@@ -24,7 +24,7 @@ struct pp_context {
     struct pp_str text;
     uint64_t trace_id[2]; /* of a span: the lower 64 bits first */
     enum pp_trace_choice choice;
-    bool made_up; /* the identity of a span that has no id yet */
+    bool no_id; /* a span without an id: the identity is its address */
     /* Of an awaiter: in scratch->awaiting_resolved; and what tells them from others with such entries. */
     uint32_t frames;
     uint64_t frames_digest;
@@ -48,7 +48,7 @@ bool pp_contexts_read(const struct pp_context_reader *reader, uint32_t *known, u
 
 /* Whether the sample is of a trace that PYPROF_TRACES selects. async-signal-safe; needs slot->scratch; bounded. */
 bool pp_contexts_selected(const struct pp_context_reader *reader);
-/* The same for a thread that runs no Python. async-signal-safe; bounded. */
+/* Does the same for a thread that runs no Python. async-signal-safe; bounded. */
 bool pp_contexts_selected_native(struct pp_slot *slot);
 
 /* Reads what a thread that runs no Python belongs to, as pp_contexts_read. */

@@ -38,22 +38,24 @@ bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thr
 {
     /* Not all patch releases were checked: what is no context is found out by a copy, which cannot fault. */
     struct pp_object_reader careful = *reader;
-    uintptr_t type, context = pp_word(thread_state, reader->python->layout.thread_state.context);
+    uintptr_t type, py_context = pp_word(thread_state, reader->python->layout.thread_state.context);
     *vars = 0;
-    if (!context)
+    if (!py_context)
         return true;
-    careful.plain = reader->plain && *checked;
-    if (!pp_object_type(&careful, context, &type) || !type || type != reader->python->context_type)
+    careful.direct = reader->direct && *checked;
+    if (!pp_object_type(&careful, py_context, &type) || !type || type != reader->python->context_type)
         return false;
     *checked = true;
-    return pp_object_word(reader, context + reader->python->layout.contextvars.ctx_vars, vars) && pp_plausible(*vars);
+    return pp_object_word(reader, py_context + reader->python->layout.contextvars.ctx_vars, vars) &&
+           pp_plausible(*vars);
 }
 
-bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars)
+bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t py_context, uintptr_t *vars)
 {
     uintptr_t type;
-    return pp_object_type(reader, context, &type) && type == reader->python->context_type &&
-           pp_object_word(reader, context + reader->python->layout.contextvars.ctx_vars, vars) && pp_plausible(*vars);
+    return pp_object_type(reader, py_context, &type) && type == reader->python->context_type &&
+           pp_object_word(reader, py_context + reader->python->layout.contextvars.ctx_vars, vars) &&
+           pp_plausible(*vars);
 }
 
 /* Returns the number of bits that are set. The compiler's own function is not to be called here. async-signal-safe. */

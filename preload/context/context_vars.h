@@ -21,7 +21,7 @@ bool pp_context_vars_open(const struct pp_object_reader *reader, const void *thr
                           uintptr_t *vars);
 
 /* Finds the variables of a Context object, as of a task; false if it is none, or has none. async-signal-safe. */
-bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t context, uintptr_t *vars);
+bool pp_context_vars_of(const struct pp_object_reader *reader, uintptr_t py_context, uintptr_t *vars);
 
 /* Reads a variable's value; *value is 0 if it was never set there. async-signal-safe. */
 bool pp_context_var_read(const struct pp_object_reader *reader, uintptr_t vars, const struct pp_context_var *var,

@@ -10,7 +10,7 @@ bool pp_task_coroutine_read(const struct pp_context_reader *reader, uintptr_t ta
         return pp_object_word(objects, task + objects->python->layout.task.coroutine, coroutine);
     if (pp_object_is(objects, task, facts->asyncio.python_task_type))
         return pp_attribute_read(objects, task, "_coro", &reader->slot->thread.learnt.task_coroutine, coroutine);
-    return pp_slot_read(objects, task, &facts->trio.coroutine, coroutine);
+    return pp_member_read(objects, task, &facts->trio.coroutine, coroutine);
 }
 
 bool pp_is_coroutine(const struct pp_object_reader *reader, uintptr_t coroutine)

@@ -5,9 +5,9 @@
 
 #include "context.h"
 
-/* Reads the address of what a task runs, whoever has made the task; false: it is none of the tasks that are known. */
+/* Reads the address of what a task runs, of any library; false: the type of the task is not known. */
 bool pp_task_coroutine_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine);
-/* Whether the object is a coroutine of Python, or a generator that is used as one. */
+/* Whether the object is a coroutine of Python, or a generator that is used as a coroutine. */
 bool pp_is_coroutine(const struct pp_object_reader *reader, uintptr_t object);
 
 /* Returns the address of the Python frame with which the task's own stack begins, 0 if it is not Python's.

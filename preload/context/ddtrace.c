@@ -10,9 +10,9 @@ bool pp_ddtrace_find(const struct pp_object_reader *reader, const uintptr_t *mod
     *why = "its spans are not the objects of Python that they are up to 3.x";
     return pp_name_find(reader, modules[PP_MODULE_DDTRACE], "_DD_CONTEXTVAR", &variable) &&
            pp_name_find(reader, modules[PP_MODULE_DDTRACE_SPAN], "Span", &type) &&
-           pp_slot_find(reader, type, "name", &facts->name) &&
-           pp_slot_find(reader, type, "trace_id", &facts->trace_id) &&
-           pp_slot_find(reader, type, "span_id", &facts->span_id) &&
+           pp_member_find(reader, type, "name", &facts->name) &&
+           pp_member_find(reader, type, "trace_id", &facts->trace_id) &&
+           pp_member_find(reader, type, "span_id", &facts->span_id) &&
            pp_context_var_find(reader, variable, &facts->variable);
 }
 
@@ -27,9 +27,9 @@ bool pp_ddtrace_read(const struct pp_context_reader *reader, uintptr_t vars, str
     /* None, or the ids of another process's span */
     if (!span || !pp_object_is(objects, span, facts->name.type))
         return true;
-    if (!pp_slot_read(objects, span, &facts->trace_id, &trace) || !pp_int_read(objects, trace, context->trace_id) ||
-        !pp_slot_read(objects, span, &facts->span_id, &own) || !pp_int_read(objects, own, number) ||
-        !pp_slot_read(objects, span, &facts->name, &name))
+    if (!pp_member_read(objects, span, &facts->trace_id, &trace) || !pp_int_read(objects, trace, context->trace_id) ||
+        !pp_member_read(objects, span, &facts->span_id, &own) || !pp_int_read(objects, own, number) ||
+        !pp_member_read(objects, span, &facts->name, &name))
         return false;
     context->identity = number[0];
     return reader->trace_only || pp_str_open(objects, name, PP_CONTEXT_TEXT_MAX, &context->text);

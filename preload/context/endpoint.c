@@ -56,14 +56,14 @@ static bool end(struct reading *reading, struct pp_context *context)
 }
 
 /* Django's routes have no slash at their beginning. async-signal-safe. */
-static void add_django(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+static void add_django(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     const struct pp_object_reader *objects = &reading->reader->objects;
     struct pp_learnt_attributes *learnt = &reading->reader->slot->thread.learnt;
     uint8_t *buffer = reading->reader->slot->scratch->endpoint;
     struct pp_context part = {.identity = 0};
     uintptr_t request, route;
-    if (reading->django_frames++ >= PP_DJANGO_FRAMES || !pp_frame_local_read(objects, frame, says.local, &request) ||
+    if (reading->django_frames++ >= PP_DJANGO_FRAMES || !pp_frame_local_read(objects, frame, role.local, &request) ||
         !pp_attribute_read(objects, request, "resolver_match", &learnt->django_match, &part.identity) ||
         part.identity == reading->routes.identity ||
         !pp_attribute_read(objects, part.identity, "route", &learnt->django_route, &route) ||
@@ -75,32 +75,32 @@ static void add_django(struct reading *reading, uintptr_t frame, struct pp_frame
 }
 
 /* async-signal-safe. */
-static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     const struct pp_context_reader *reader = reading->reader;
     struct pp_context part = {.identity = 0};
     uintptr_t scope, included = 0;
-    if (says.second != PP_NO_LOCAL &&
-        (!pp_frame_local_read(&reader->objects, frame, says.second, &included) || !included))
+    if (role.second != PP_NO_LOCAL &&
+        (!pp_frame_local_read(&reader->objects, frame, role.second, &included) || !included))
         return; /* the frame has just begun, and the route may have the end of the path only */
-    if (!pp_frame_local_read(&reader->objects, frame, says.local, &part.identity) ||
+    if (!pp_frame_local_read(&reader->objects, frame, role.local, &part.identity) ||
         part.identity == reading->routes.identity || /* a method and the one that it extends */
         !pp_starlette_path_read(reader, part.identity, included, &part.text))
         return;
     /* of handle(self, scope, ...) */
-    reading->is_mounted |= !reading->serves && pp_frame_local_read(&reader->objects, frame, says.local + 1u, &scope) &&
-                           pp_starlette_is_mounted(reader, scope, says.rule == PP_FRAME_MOUNT ? &part.text : NULL);
+    reading->is_mounted |= !reading->serves && pp_frame_local_read(&reader->objects, frame, role.local + 1u, &scope) &&
+                           pp_starlette_is_mounted(reader, scope, role.rule == PP_FRAME_MOUNT ? &part.text : NULL);
     append(reader, &reading->routes, &part);
 }
 
 /* Returns whether it is the scope of a request. async-signal-safe. */
-static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     const struct pp_object_reader *objects = &reading->reader->objects;
     struct pp_context found = {.identity = 0};
     uintptr_t scope;
-    if (!pp_frame_local_read(objects, frame, says.local, &scope) ||
-        (says.rule == PP_FRAME_CYCLE &&
+    if (!pp_frame_local_read(objects, frame, role.local, &scope) ||
+        (role.rule == PP_FRAME_CYCLE &&
          !pp_attribute_read(objects, scope, "scope", &reading->reader->slot->thread.learnt.uvicorn_scope, &scope)))
         return false;
     bool is_request = pp_starlette_scope_read(reading->reader, scope, &reading->routes.text, &found);
@@ -112,27 +112,27 @@ static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_
 }
 
 /* async-signal-safe. */
-static void add_aiohttp(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+static void add_aiohttp(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     uintptr_t request;
-    if (pp_frame_local_read(&reading->reader->objects, frame, says.local, &request))
+    if (pp_frame_local_read(&reading->reader->objects, frame, role.local, &request))
         pp_aiohttp_read(reading->reader, request, &reading->scope);
 }
 
 /* Adds what a frame with such a rule tells. async-signal-safe. */
-static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_says says)
+static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     bool serves = true;
-    if (says.rule == PP_FRAME_SCOPE)
-        serves = add_scope(reading, frame, says);
-    else if (says.rule == PP_FRAME_CYCLE)
-        add_scope(reading, frame, says);
-    else if (says.rule == PP_FRAME_AIOHTTP)
-        add_aiohttp(reading, frame, says);
-    else if (says.rule == PP_FRAME_DJANGO)
-        add_django(reading, frame, says);
-    else if (says.rule >= PP_FRAME_ROUTE && says.rule <= PP_FRAME_MOUNT)
-        add_route(reading, frame, says);
+    if (role.rule == PP_FRAME_SCOPE)
+        serves = add_scope(reading, frame, role);
+    else if (role.rule == PP_FRAME_CYCLE)
+        add_scope(reading, frame, role);
+    else if (role.rule == PP_FRAME_AIOHTTP)
+        add_aiohttp(reading, frame, role);
+    else if (role.rule == PP_FRAME_DJANGO)
+        add_django(reading, frame, role);
+    else if (role.rule >= PP_FRAME_ROUTE && role.rule <= PP_FRAME_MOUNT)
+        add_route(reading, frame, role);
     reading->serves |= serves;
 }
 
@@ -146,20 +146,20 @@ static void add_task(struct reading *reading, uintptr_t task)
          i++, frame = next) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
-        struct pp_frame_says says = pp_frame_says_read(objects, code & ~(uintptr_t)layout->code_tag);
-        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
-            add_frame(reading, frame, says);
+        struct pp_frame_role role = pp_frame_role_read(objects, code & ~(uintptr_t)layout->code_tag);
+        if (role.rule >= PP_FRAME_SERVES && role.rule < PP_FRAME_WORK)
+            add_frame(reading, frame, role);
     }
 }
 
-uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says)
+uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_role role)
 {
     uintptr_t local;
-    if (!pp_frame_local_read(&reader->objects, frame, says.local, &local))
+    if (!pp_frame_local_read(&reader->objects, frame, role.local, &local))
         return 0;
-    if (says.rule == PP_FRAME_TRIO_WORKER)
+    if (role.rule == PP_FRAME_TRIO_WORKER)
         return pp_trio_awaiter_of_work(reader, local);
-    return says.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
+    return role.rule == PP_FRAME_WORK ? pp_awaiter_of_work(reader, local) : pp_awaiter_of_result(reader, local);
 }
 
 /* Adds what the stack tells; outermost first: a route within a mount has the paths of both. async-signal-safe. */
@@ -167,12 +167,12 @@ static void add_stack(struct reading *reading, const struct pp_python_stack *sta
 {
     const struct pp_slot *slot = reading->reader->slot;
     for (uint32_t i = stack->frames; i-- > 0;) {
-        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        struct pp_frame_role role = pp_slot_role(slot, slot->scratch->resolved[i].entry);
         uintptr_t task, frame = slot->scratch->python[i].address;
-        if (says.rule >= PP_FRAME_SERVES && says.rule < PP_FRAME_WORK)
-            add_frame(reading, frame, says);
-        else if (says.rule >= PP_FRAME_WORK && !reading->joined &&
-                 (task = pp_awaiter_of_frame(reading->reader, frame, says)) != 0)
+        if (role.rule >= PP_FRAME_SERVES && role.rule < PP_FRAME_WORK)
+            add_frame(reading, frame, role);
+        else if (role.rule >= PP_FRAME_WORK && !reading->joined &&
+                 (task = pp_awaiter_of_frame(reading->reader, frame, role)) != 0)
             add_task(reading, task);
     }
 }

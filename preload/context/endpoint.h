@@ -11,7 +11,7 @@
 
 /* Returns the task that awaits what the frame of PP_FRAME_WORK, or of a rule after it, does; 0: none, or it is not
  * known. async-signal-safe. */
-uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_says says);
+uintptr_t pp_awaiter_of_frame(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_role role);
 
 /* Returns whether a frame of the stack, or else of the tasks that await what it does, serves a request, and reads its
  * endpoint; context->identity is 0 if that is not known. async-signal-safe; needs slot->scratch with the resolved

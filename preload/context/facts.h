@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the flush thread has found out about the sources of contexts: addresses of types and keys. What is there may
- * have been freed since, so handlers compare these addresses, and read there through safe copies only. The facts are of
- * one interpreter, the first in which a source was found; a struct that was published is never changed nor freed. */
+/* Holds what the flush thread has found out about the sources of contexts: addresses of types and keys. What is there
+ * may have been freed since, so handlers compare these addresses, and read there through safe copies only. The facts
+ * are of one interpreter, the first in which a source was found; a struct that was published is never changed nor
+ * freed. */
 #ifndef PP_CONTEXT_FACTS_H
 #define PP_CONTEXT_FACTS_H
 
@@ -25,16 +26,16 @@ struct pp_asyncio_facts {
 
 /* trio.h: slots of its tasks, and the type of cells */
 struct pp_trio_facts {
-    struct pp_slot_attribute name, coroutine, nursery; /* not found: trio is not there */
+    struct pp_member name, coroutine, nursery; /* not found: trio is not there */
     uintptr_t cell_type;
 };
 
 /* awaiters.h: types of callbacks */
 struct pp_awaiters_facts {
     uintptr_t future_type, function_type, builtin_type, method_type;
-    uintptr_t partial_type;                           /* 0: these were not found */
-    bool anyio;                                       /* anyio is imported */
-    struct pp_slot_attribute cancel_scope, host_task; /* of anyio's classes, where these are slots */
+    uintptr_t partial_type;                   /* 0: these were not found */
+    bool anyio;                               /* anyio is imported */
+    struct pp_member cancel_scope, host_task; /* of anyio's classes, where these are slots */
 };
 
 /* greenlet.h */
@@ -58,11 +59,11 @@ struct pp_opentelemetry_facts {
 };
 struct pp_ddtrace_facts {
     struct pp_context_var variable;
-    struct pp_slot_attribute name, trace_id, span_id;
+    struct pp_member name, trace_id, span_id;
 };
 struct pp_sentry_facts {
     struct pp_context_var variable;
-    struct pp_slot_attribute span, trace_id, span_id, description, operation, transaction_name;
+    struct pp_member span, trace_id, span_id, description, operation, transaction_name;
 };
 /* thread_context.h */
 struct pp_thread_context_facts {
@@ -74,13 +75,13 @@ struct pp_flask_facts {
 };
 /* aiohttp.h */
 struct pp_aiohttp_facts {
-    struct pp_slot_attribute route; /* not found: it is no slot, or aiohttp.web is not there */
+    struct pp_member route; /* not found: it is no slot, or aiohttp.web is not there */
 };
 struct pp_served_facts {
     struct pp_context_var variable;
-    struct pp_slot_attribute own, name, endpoint;
-    struct pp_slot_attribute spawned; /* the request of what is in its place where gevent runs something for it */
-    struct pp_slot_attribute steps;   /* of what measures a coroutine, and awaits it */
+    struct pp_member own, name, endpoint;
+    struct pp_member spawned; /* the request of what is in its place where gevent runs something for it */
+    struct pp_member steps;   /* of what measures a coroutine, and awaits it */
 };
 struct pp_labels_facts {
     struct pp_context_var variable;

@@ -16,7 +16,8 @@
 #define NOWHERE     UINT32_MAX
 #define POOL_FRAMES 8 /* of a pool's thread, with which it comes to its work */
 
-/* Reads the task that a frame runs, unless it is the interpreter's, or has that one within it. async-signal-safe. */
+/* Reads the task that a frame runs, unless it is the interpreter's, or has the interpreter's task within it.
+ * async-signal-safe. */
 static bool read_frame_task(const struct pp_context_reader *reader, struct pp_python_stack *stack, uint32_t *known)
 {
     uint32_t rules = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed);
@@ -60,10 +61,10 @@ static bool read_work(const struct pp_context_reader *reader, const struct pp_py
     if (!reader->facts)
         return true;
     for (uint32_t i = stack->frames; i-- > 0 && i + POOL_FRAMES >= stack->frames;) {
-        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
-        if (says.rule < PP_FRAME_WORK)
+        struct pp_frame_role role = pp_slot_role(slot, slot->scratch->resolved[i].entry);
+        if (role.rule < PP_FRAME_WORK)
             continue;
-        uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, says);
+        uintptr_t task = pp_awaiter_of_frame(reader, slot->scratch->python[i].address, role);
         return !task || pp_awaiters_put(reader, 0, task, known);
     }
     return true;
@@ -76,17 +77,17 @@ static bool runs_greenlets(void)
 
 /* Reads the name of the threading.Thread. async-signal-safe. */
 static bool read_thread(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                        struct pp_frame_says says, uint32_t *known)
+                        struct pp_frame_role role, uint32_t *known)
 {
     struct pp_slot *slot = reader->slot;
     struct pp_context context = {.identity = 0};
-    bool is_thread = says.rule == PP_FRAME_THREAD;
+    bool is_thread = role.rule == PP_FRAME_THREAD;
     if (is_thread && !reader->state->attached && slot->thread.contexts[PP_CONTEXT_THREAD] && !runs_greenlets()) {
         *known |= 1u << PP_CONTEXT_THREAD; /* a thread has one such frame */
         return true;
     }
     if (is_thread &&
-        !pp_thread_name_read(&reader->objects, stack->outermost, says.local, &slot->thread.name_attribute, &context))
+        !pp_thread_name_read(&reader->objects, stack->outermost, role.local, &slot->thread.name_attribute, &context))
         return true;
     return pp_context_put(reader, PP_CONTEXT_THREAD, &context, known);
 }
@@ -102,13 +103,13 @@ static bool read_frames(const struct pp_context_reader *reader, struct pp_python
     if (!stack->frames || !stack->outermost)
         return read_endpoint(reader, stack, known);
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
-    struct pp_frame_says says = pp_slot_says(slot, entry);
+    struct pp_frame_role role = pp_slot_role(slot, entry);
     if (reader->facts && reader->facts->greenlet.type && !(*known & 1u << PP_CONTEXT_GREENLET) &&
-        pp_greenlet_read_frame(reader, native, stack->outermost, says, &greenlet) &&
+        pp_greenlet_read_frame(reader, native, stack->outermost, role, &greenlet) &&
         !pp_context_put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
         return false;
-    return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, says, known)) &&
-           (says.rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
+    return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, role, known)) &&
+           (role.rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
 }
 
 /* Adds a frame by which something may be read to the key. async-signal-safe. */
@@ -116,11 +117,11 @@ static void add_frame(const struct pp_slot *slot, const struct pp_python_stack *
                       unsigned *count)
 {
     const struct pp_python_frame *frames = slot->scratch->python;
-    struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+    struct pp_frame_role role = pp_slot_role(slot, slot->scratch->resolved[i].entry);
     key[(*count)++] = frames[i].address;
     key[(*count)++] =
-        (uintptr_t)says.rule << 48 | (uintptr_t)says.local << 40 | (uintptr_t)says.second << 32 | (stack->frames - i);
-    if (says.rule == PP_FRAME_STEP || says.rule == PP_FRAME_TRIO) /* its task's first frame is known by its address */
+        (uintptr_t)role.rule << 48 | (uintptr_t)role.local << 40 | (uintptr_t)role.second << 32 | (stack->frames - i);
+    if (role.rule == PP_FRAME_STEP || role.rule == PP_FRAME_TRIO) /* its task's first frame is known by its address */
         key[(*count)++] = i ? frames[i - 1].address : 0;
 }
 
@@ -133,7 +134,7 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     uint32_t entry, entries = pp_slot_code_entries(slot);
     unsigned count = 0, django_frames = 0;
     /* which greenlet runs is not known by frames alone */
-    if (!reader->objects.plain || !reader->facts || reader->facts->greenlet.type)
+    if (!reader->objects.direct || !reader->facts || reader->facts->greenlet.type)
         return 0;
     bool defined = stack->frames && scratch->resolved[stack->frames - 1].entry < entries;
     key[count++] = (uintptr_t)reader->facts;
@@ -149,8 +150,8 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     for (uint32_t i = 0; i < scratch->awaiter_count; i++)
         key[count++] = scratch->awaiters[i];
     for (uint32_t i = stack->frames; i-- > 0;)
-        if ((entry = scratch->resolved[i].entry) < entries && slot->codes[entry].says.rule > PP_FRAME_LOOP) {
-            uint8_t rule = slot->codes[entry].says.rule;
+        if ((entry = scratch->resolved[i].entry) < entries && slot->codes[entry].role.rule > PP_FRAME_LOOP) {
+            uint8_t rule = slot->codes[entry].role.rule;
             key[2] |= (uintptr_t)(rule == PP_FRAME_REQUEST) << 1;
             if (rule == PP_FRAME_REQUEST || (rule == PP_FRAME_DJANGO && django_frames++ >= PP_DJANGO_FRAMES))
                 continue;

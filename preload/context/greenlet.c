@@ -27,7 +27,7 @@ static bool read_old(const struct pp_context_reader *reader, uintptr_t *greenlet
     struct pp_object_reader careful = reader->objects;
     struct pp_attribute key = {0};
     uintptr_t dict, owner = 0, stop;
-    careful.plain = false;
+    careful.direct = false;
     if (!pp_object_word(&careful, reader->facts->greenlet.current, greenlet) ||
         !pp_object_word(&careful, reader->state->address + careful.python->layout.thread_state.dict, &dict))
         return false;
@@ -65,7 +65,7 @@ static bool read_current(const struct pp_context_reader *reader, struct pp_conte
     if (reader->facts->greenlet.current)
         return read_old(reader, greenlet);
     uintptr_t state = read_word(reader, &certain);
-    careful->objects.plain &= certain;
+    careful->objects.direct &= certain;
     *greenlet = 0;
     if (!state || state == STATE_NONE)
         return true;
@@ -182,7 +182,8 @@ static bool open_path(const struct pp_object_reader *objects, uintptr_t code, st
     return true;
 }
 
-/* Whether code of this path only hands on what another wants to be run: that one is of interest. async-signal-safe. */
+/* Whether code of this path only passes on what other code wants to be run: the other code is of interest.
+ * async-signal-safe. */
 static bool hands_on(const struct pp_object_reader *objects, const struct pp_str *path)
 {
     static const char gevent[] = "/gevent/", threading[] = "/threading.py";
@@ -271,7 +272,7 @@ static bool is_switching(const struct pp_native_stack *native)
 }
 
 bool pp_greenlet_read_frame(const struct pp_context_reader *any, const struct pp_native_stack *native, uintptr_t frame,
-                            struct pp_frame_says says, struct pp_context *greenlet)
+                            struct pp_frame_role role, struct pp_context *greenlet)
 {
     struct pp_context_reader careful;
     const struct pp_context_reader *reader = &careful;
@@ -282,9 +283,9 @@ bool pp_greenlet_read_frame(const struct pp_context_reader *any, const struct pp
         is_switching(native))
         return false;
     greenlet->identity = PP_SAME_NAME;
-    if (says.rule == PP_FRAME_HUB)
+    if (role.rule == PP_FRAME_HUB)
         return named(greenlet, HUB, sizeof HUB - 1);
-    if (says.rule == PP_FRAME_CALLS && pp_frame_local_read(objects, frame, says.local, &value) &&
+    if (role.rule == PP_FRAME_CALLS && pp_frame_local_read(objects, frame, role.local, &value) &&
         read_callable(reader, value, &greenlet->text))
         return true;
     return pp_object_word(objects, frame + layout->frame.code, &value) &&

@@ -25,6 +25,6 @@ bool pp_greenlets_used(const struct pp_context_reader *reader);
 /* Reads what pp_greenlet_read could not: the name by the greenlet's outermost Python frame and what is known of that
  * one's function. false: the frames may be another greenlet's. async-signal-safe; bounded. */
 bool pp_greenlet_read_frame(const struct pp_context_reader *reader, const struct pp_native_stack *native,
-                            uintptr_t frame, struct pp_frame_says says, struct pp_context *greenlet);
+                            uintptr_t frame, struct pp_frame_role role, struct pp_context *greenlet);
 
 #endif

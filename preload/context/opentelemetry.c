@@ -49,7 +49,7 @@ static bool read_ids(const struct pp_context_reader *reader, uintptr_t span, str
 /* Reads what the baggage says of the trace, which a service further up may have chosen. async-signal-safe. */
 static enum pp_trace_choice read_choice(const struct pp_context_reader *reader, uintptr_t values)
 {
-    struct pp_attribute anywhere = {0}; /* the keys come from requests: what was learnt of one is of no use */
+    struct pp_attribute anywhere = {0}; /* the keys come from requests: what was learnt of a key is of no use */
     uintptr_t baggage, volume, key = reader->facts->opentelemetry.baggage_key;
     if (!key || !pp_small_dict_get(&reader->objects, values, key, &baggage) || !baggage ||
         !pp_dict_get_named(&reader->objects, baggage, VOLUME, &anywhere, &volume))

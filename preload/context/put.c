@@ -28,7 +28,7 @@ bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind
     record->identity = context->identity;
     memcpy(record->trace_id, context->trace_id, sizeof record->trace_id);
     record->kind = kind;
-    record->made_up = context->made_up;
+    record->no_id = context->no_id;
     record->text = *text;
     record->epoch = slot->code_epoch;
     record->frames = context->frames;

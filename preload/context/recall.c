@@ -78,7 +78,7 @@ static bool holds(const struct pp_recall *recall, const struct pp_slot *slot)
 const struct pp_recall *pp_recall(const struct pp_context_reader *reader, enum pp_recall_part part,
                                   const uintptr_t *key, unsigned count, struct pp_recording *recording)
 {
-    struct pp_recall *recall = reader->objects.plain && count <= PP_RECALL_KEY_MAX ? find(reader->slot, part) : NULL;
+    struct pp_recall *recall = reader->objects.direct && count <= PP_RECALL_KEY_MAX ? find(reader->slot, part) : NULL;
     bool known = recall && has_key(recall, key, count);
     if (known && recall->state == PP_RECALL_WHOLE) {
         if (holds(recall, reader->slot)) {

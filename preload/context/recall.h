@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recalls what a thread's last sample belonged to, part by part, as long as every word is unchanged that it was read
  * from. That takes a few instructions a word, and the CPU loads the words at once: reading follows pointers from each
- * to the next.
- * Measured with everything that a sample can belong to (tests/bench/contexts.py): 2,100 instructions in place of 10,700
- * for the contexts, 19,100 in place of 28,400 for the whole handler.
+ * to the next. Measured with everything that a sample can belong to (tests/bench/contexts.py): 2,100 instructions in
+ * place of 10,700 for the contexts, 19,100 in place of 28,400 for the whole handler.
  *
  * It is as safe and as right as reading: words are compared in the order in which they were read, so each is loaded
- * where reading would load it now, and equal words lead to equal results. Only plain readers record (objects.h). What
+ * where reading would load it now, and equal words lead to equal results. Only direct readers record (objects.h). What
  * reading does not find by words it finds by the key. */
 #ifndef PP_CONTEXT_RECALL_H
 #define PP_CONTEXT_RECALL_H

@@ -9,35 +9,35 @@
 
 #include "context.h"
 
-/* Of opentelemetry-api and any SDK: the name of the current span, if the SDK records it. */
+/* Reads the current span of opentelemetry-api: with its name, if the SDK records it. */
 bool pp_opentelemetry_find(const struct pp_object_reader *reader, const uintptr_t *modules,
                            struct pp_opentelemetry_facts *facts, const char **why);
 bool pp_opentelemetry_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* Of ddtrace up to 3.x. */
+/* Reads the current span of ddtrace up to 3.x. */
 bool pp_ddtrace_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_ddtrace_facts *facts,
                      const char **why);
 bool pp_ddtrace_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* Of sentry_sdk 2.x. */
+/* Reads the current span of sentry_sdk 2.x. */
 bool pp_sentry_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_sentry_facts *facts,
                     const char **why);
 bool pp_sentry_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* Of Flask 2.2 and later: the rule of the request's URL. */
+/* Reads the rule of the request's URL in Flask 2.2 and later. */
 bool pp_flask_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_flask_facts *facts,
                    const char **why);
 bool pp_flask_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* Of the requests that the Python module counts: the endpoint, once the framework or the program has named it. Tasks
- * that a request has made without awaiting them have it, too. */
+/* Reads the endpoint of the requests that the Python module counts, once the framework or the program has named it.
+ * Tasks that a request has made without awaiting them have it, too. */
 bool pp_served_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_served_facts *facts);
 bool pp_served_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 
-/* The program's own labels: "key=value;key2=value2" in a bytes object. */
+/* Reads the application's labels, "key=value;key2=value2" in a bytes object. */
 bool pp_labels_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_labels_facts *facts,
                     const char **why);
-/* Those that the thread has set by pyprof_labels. Returns false if it never had any. */
+/* Reads the labels that the thread has set by pyprof_labels. Returns false if it never had any. */
 bool pp_thread_labels_read(const struct pp_context_reader *reader, struct pp_context *context);
 bool pp_labels_read(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *context);
 

@@ -18,7 +18,7 @@ bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t s
                              struct pp_context *context);
 
 /* Returns whether the request has come to a mounted application before what comes first in the frames: a mount with
- * this path, which is not where the first one is, or a route (NULL). async-signal-safe. */
+ * this path, which is not where the first mount is, or a route (NULL). async-signal-safe. */
 bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mount);
 
 #endif

@@ -105,7 +105,7 @@ static bool read_wrapped(const struct pp_context_reader *reader, uintptr_t await
         return false;
     /* contrib/python/libpyprof has a wrapper as well */
     if (reader->facts && type == reader->facts->served.steps.type)
-        return pp_slot_read(objects, awaited, &reader->facts->served.steps, wrapped);
+        return pp_member_read(objects, awaited, &reader->facts->served.steps, wrapped);
     if (type == *no_wrapper)
         return false;
     if (is_wrapper(reader, type))
@@ -168,7 +168,7 @@ static bool read_frame(const struct pp_object_reader *reader, uintptr_t address,
     uint8_t bytes[PP_FRAME_COPY_MAX];
     unrecorded.set = NULL;
     if (!pp_object_copy(&unrecorded, bytes, address, layout->frame.copy_size) ||
-        !pp_frame_take(&frames, bytes, frame) || frame->is_shim)
+        !pp_frame_parse(&frames, bytes, frame) || frame->is_shim)
         return false;
     if (reader->set)
         watch(reader, address, frame);

@@ -17,7 +17,7 @@ static bool read_name(const struct pp_context_reader *reader, uintptr_t task, ui
         return pp_object_word(objects, task + objects->python->layout.task.name, name);
     if (pp_object_is(objects, task, facts->asyncio.python_task_type))
         return pp_attribute_read(objects, task, "_name", &reader->slot->thread.learnt.task_name, name);
-    return pp_slot_read(objects, task, &facts->trio.name, name);
+    return pp_member_read(objects, task, &facts->trio.name, name);
 }
 
 /* Whether the name is "Task-" and a number. async-signal-safe. */
@@ -48,11 +48,11 @@ bool pp_task_name_read(const struct pp_context_reader *reader, uintptr_t task, s
     return true;
 }
 
-bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *context)
+bool pp_task_context_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *py_context)
 {
     const struct pp_object_reader *objects = &reader->objects;
     return pp_object_is(objects, task, reader->facts->asyncio.task_type) &&
-           pp_object_word(objects, task + objects->python->layout.task.context, context);
+           pp_object_word(objects, task + objects->python->layout.task.context, py_context);
 }
 
 uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t frames, uint32_t *first)
@@ -61,18 +61,18 @@ uintptr_t pp_task_of_frames(const struct pp_context_reader *reader, uint32_t fra
     const struct pp_python_frame *python = slot->scratch->python;
     *first = PP_NO_FRAME;
     for (uint32_t i = 0; i < frames; i++) {
-        struct pp_frame_says says = pp_slot_says(slot, slot->scratch->resolved[i].entry);
+        struct pp_frame_role role = pp_slot_role(slot, slot->scratch->resolved[i].entry);
         uintptr_t task;
-        if (says.rule != PP_FRAME_STEP && says.rule != PP_FRAME_TRIO)
+        if (role.rule != PP_FRAME_STEP && role.rule != PP_FRAME_TRIO)
             continue;
-        if (!pp_frame_local_read(&reader->objects, python[i].address, says.local, &task))
+        if (!pp_frame_local_read(&reader->objects, python[i].address, role.local, &task))
             return 0;
         uintptr_t frame = pp_task_frame(reader, task);
         if (i > 0 && frame && python[i - 1].address == frame)
             *first = i - 1;
         /* trio's loop keeps the last task in its local while none runs */
         bool runs =
-            *first != PP_NO_FRAME || (says.rule == PP_FRAME_STEP &&
+            *first != PP_NO_FRAME || (role.rule == PP_FRAME_STEP &&
                                       pp_object_is(&reader->objects, task, reader->facts->asyncio.python_task_type));
         return runs ? task : 0;
     }

@@ -9,7 +9,7 @@
 #include "values.h"
 #include <stddef.h>
 
-/* The record as the OTEP has it: packed, ids in the order of W3C Trace Context. Attributes follow. */
+/* The record is as the OTEP has it: packed, ids in the order of W3C Trace Context. Attributes follow. */
 struct record {
     uint8_t trace_id[16], span_id[8];
     uint8_t valid; /* 1; other values: the thread is writing it */
@@ -65,7 +65,7 @@ void pp_thread_context_read(const struct pp_context_reader *reader, struct pp_co
         return;
     if (may_be_another(reader)) {
         context->identity = PP_SAME_NAME;
-        context->made_up = true;
+        context->no_id = true;
         context->text = (struct pp_str){(uintptr_t)unknown, {sizeof unknown - 1, 1, 0, 0}};
         return;
     }

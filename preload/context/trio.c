@@ -7,8 +7,9 @@ bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *module
 {
     uintptr_t task;
     return pp_name_find(reader, modules[PP_MODULE_TRIO], "Task", &task) &&
-           pp_slot_find(reader, task, "name", &facts->name) && pp_slot_find(reader, task, "coro", &facts->coroutine) &&
-           pp_slot_find(reader, task, "_parent_nursery", &facts->nursery) &&
+           pp_member_find(reader, task, "name", &facts->name) &&
+           pp_member_find(reader, task, "coro", &facts->coroutine) &&
+           pp_member_find(reader, task, "_parent_nursery", &facts->nursery) &&
            pp_name_find(reader, modules[PP_MODULE_TYPES], "CellType", &facts->cell_type);
 }
 
@@ -16,7 +17,7 @@ bool pp_trio_find(const struct pp_object_reader *reader, const uintptr_t *module
 static bool read_parent(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *parent)
 {
     uintptr_t nursery;
-    return pp_slot_read(&reader->objects, task, &reader->facts->trio.nursery, &nursery) &&
+    return pp_member_read(&reader->objects, task, &reader->facts->trio.nursery, &nursery) &&
            pp_attribute_read(&reader->objects, nursery, "_parent_task", &reader->slot->thread.learnt.trio_parent,
                              parent);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Knows the tasks of trio, which are of Python and have slots. tasks.c finds the one that runs. */
+/* Knows the tasks of trio, which are of Python and have slots. tasks.c finds the running task. */
 #ifndef PP_CONTEXT_TRIO_H
 #define PP_CONTEXT_TRIO_H
 

@@ -31,7 +31,7 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
     if (!pp_object_word(reader, type + layout->type.tp_flags, &flags) ||
         !pp_object_word(reader, type + layout->type.tp_name, &address))
         return false;
-    careful.plain &= !(flags >> PP_CLASS_HEAP & 1);
+    careful.direct &= !(flags >> PP_CLASS_HEAP & 1);
     return pp_c_string_is(&careful, address, name);
 }
 
@@ -114,21 +114,21 @@ static bool defines_object(const struct pp_object_reader *reader, uintptr_t defi
            pp_object_word(reader, definition + layout->object.member_offset, &place) && place == offset;
 }
 
-bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
-                  struct pp_slot_attribute *slot)
+bool pp_member_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
+                    struct pp_member *attribute)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     uintptr_t dict, member, kind;
-    slot->type = 0;
+    attribute->type = 0;
     for (unsigned bases = 0; bases < BASES_MAX && pp_plausible(type); bases++) {
         if (pp_object_word(reader, type + layout->type.tp_dict, &dict) && pp_name_find(reader, dict, name, &member)) {
             if (!pp_object_type(reader, member, &kind) || !kind || kind != reader->python->member_type ||
-                !pp_object_word(reader, member + layout->object.d_member, &slot->definition) ||
-                !pp_object_word(reader, slot->definition + layout->object.member_offset, &slot->offset) ||
-                slot->offset >= OFFSET_MAX || !defines_object(reader, slot->definition, slot->offset) ||
-                !pp_object_word(reader, type + layout->ob_size, &slot->members))
+                !pp_object_word(reader, member + layout->object.d_member, &attribute->definition) ||
+                !pp_object_word(reader, attribute->definition + layout->object.member_offset, &attribute->offset) ||
+                attribute->offset >= OFFSET_MAX || !defines_object(reader, attribute->definition, attribute->offset) ||
+                !pp_object_word(reader, type + layout->ob_size, &attribute->members))
                 return false;
-            slot->type = type;
+            attribute->type = type;
             return true;
         }
         if (!pp_object_word(reader, type + layout->type.tp_base, &type))
@@ -137,12 +137,12 @@ bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const c
     return false;
 }
 
-bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_slot_attribute *slot,
-                  uintptr_t *value)
+bool pp_member_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_member *attribute,
+                    uintptr_t *value)
 {
     uintptr_t members;
-    return pp_object_is(reader, object, slot->type) &&
-           pp_object_word(reader, slot->type + reader->python->layout.ob_size, &members) && members == slot->members &&
-           defines_object(reader, slot->definition, slot->offset) &&
-           pp_object_word(reader, object + slot->offset, value);
+    return pp_object_is(reader, object, attribute->type) &&
+           pp_object_word(reader, attribute->type + reader->python->layout.ob_size, &members) &&
+           members == attribute->members && defines_object(reader, attribute->definition, attribute->offset) &&
+           pp_object_word(reader, object + attribute->offset, value);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads the values of Python objects that contexts are made of: numbers, tuples, bytes, entries of small dicts, slots.
- */
+/* Reads the values of Python objects that contexts are made of: numbers, tuples, bytes, entries of small dicts,
+ * __slots__. */
 #ifndef PP_CONTEXT_VALUES_H
 #define PP_CONTEXT_VALUES_H
 
 #include "../capture/objects.h"
 
-/* Where the instances of a class made by Python keep an attribute for which the class has a slot. */
-struct pp_slot_attribute {
+/* Says where the instances of a class made by Python keep an attribute that is in __slots__. */
+struct pp_member {
     uintptr_t type; /* the class, 0: not found */
     uintptr_t offset;
     /* Its PyMemberDef, and how many the class has itself: the class may be gone, and another one lie at its address. */
@@ -33,13 +33,13 @@ bool pp_bytes_open(const struct pp_object_reader *reader, uintptr_t object, uint
  * none. async-signal-safe. */
 bool pp_small_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
 
-/* Finds the slot that a class or one of its bases has under this ASCII name. For the flush thread. */
-bool pp_slot_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
-                  struct pp_slot_attribute *slot);
-/* Reads the slot of an instance; *value is 0 if nothing is in it. False for another class's instance.
+/* Finds the attribute of this ASCII name in the __slots__ of a class or of its bases. For the flush thread. */
+bool pp_member_find(const struct pp_object_reader *reader, uintptr_t type, const char *name,
+                    struct pp_member *attribute);
+/* Reads the attribute of an instance; *value is 0 if it is not set. False for another class's instance.
  * async-signal-safe.
  */
-bool pp_slot_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_slot_attribute *slot,
-                  uintptr_t *value);
+bool pp_member_read(const struct pp_object_reader *reader, uintptr_t object, const struct pp_member *attribute,
+                    uintptr_t *value);
 
 #endif

@@ -7,8 +7,7 @@
 #include "tasks.h"
 #include "thread_context.h"
 
-/* Reads the innermost span. Where several libraries trace, OpenTelemetry's name is the one that others share.
- * async-signal-safe. */
+/* Reads the innermost span. Where several libraries trace, the others share OpenTelemetry's name. async-signal-safe. */
 static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
 {
     const struct pp_context_facts *facts = reader->facts;
@@ -84,7 +83,7 @@ static bool put_span(const struct pp_context_reader *reader, const struct pp_con
     return true;
 }
 
-/* Reads the program's own labels: those of the context, if it is open, else the thread's. async-signal-safe. */
+/* Reads the application's labels: those of the context, if it is open, else the thread's. async-signal-safe. */
 static bool read_labels(const struct pp_context_reader *reader, bool open, uintptr_t vars, uint32_t *known)
 {
     struct pp_context labels = {.identity = 0};
@@ -152,7 +151,7 @@ bool pp_variables_read(const struct pp_context_reader *reader, uint32_t *known)
 static struct pp_context_reader read_native(struct pp_slot *slot, struct pp_context *span)
 {
     const struct pp_context_reader reader = {
-        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .plain = true},
+        .objects = {.pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed), .direct = true},
         .facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire),
         .slot = slot,
     };

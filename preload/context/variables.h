@@ -7,7 +7,7 @@
 
 /* Reads them as pp_contexts_read. async-signal-safe. */
 bool pp_variables_read(const struct pp_context_reader *reader, uint32_t *known);
-/* Of these what the thread itself keeps. async-signal-safe. */
+/* Reads the part of them that the thread itself keeps. async-signal-safe. */
 bool pp_variables_read_thread(const struct pp_context_reader *reader, uint32_t *known);
 
 /* Reads the endpoint of the request that the Python module counts; context->identity stays 0 if there is none.

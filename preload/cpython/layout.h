@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that is known of how a minor version of CPython lays out its structures and numbers its states: a row of
- * layouts.c for each. What reads an interpreter asks the row, never for the version (tests/lint.sh).
+/* Describes how a minor version of CPython lays out its structures and numbers its states: a row of layouts.c for each.
+ * What reads an interpreter asks the row, never for the version (tests/lint.sh).
  *
- * Fields are named as in CPython, or the comment says its name. In brackets is the file that declares it in
- * these versions, all of them if none are named: in Include/, unless the path begins with another folder. Early
- * versions have most headers of cpython/ one folder further up. The tags are those of the releases in layouts.c:
- * v3.8.18 … v3.15.2. */
+ * Fields are named as in CPython, or the comment says its name. In brackets is the file that declares it in these
+ * versions, all of them if none are named: in Include/, unless the path begins with another folder. Early versions have
+ * most headers of cpython/ one folder further up. The tags are those of the releases in layouts.c: v3.8.18 … v3.15.2.
+ */
 #ifndef PP_CPYTHON_LAYOUT_H
 #define PP_CPYTHON_LAYOUT_H
 

@@ -17,9 +17,9 @@ bool pp_python_offsets_free_threaded(const void *published, uint32_t version);
  * which unpublished offsets depend. Returns NULL, or why the row must not be used. Pure, any context. */
 const char *pp_python_offsets_apply(struct pp_python_layout *layout, const void *published, uint32_t version);
 
-/* For a row whose state_varies, that of 3.12: whether the main interpreter's collector, in its initial state in
- * _PyRuntime, is where the row says. False also once the interpreter has started. runtime: `size` bytes, aligned to 8.
- */
+/* Returns whether the main interpreter's collector, in its initial state in _PyRuntime, is where the row says. Only for
+ * a row whose state_varies: that of 3.12. Returns false also once the interpreter has started. runtime: `size` bytes,
+ * aligned to 8. */
 bool pp_python_offsets_fit_collector(const struct pp_python_layout *layout, const void *runtime, size_t size);
 
 #endif

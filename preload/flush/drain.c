@@ -15,7 +15,7 @@
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
-#include "left_out.h"
+#include "not_selected.h"
 #include "traces.h"
 #include <string.h>
 
@@ -34,11 +34,11 @@ static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const 
     if (!pp_config.traces_only)
         return pp_account_sample(&pp_interval.account, slot, record, &ticks);
     struct pp_record_sample head = *record;
-    pp_left_out_before(slot, thread, ticks.period_ns, &head);
+    pp_not_selected_before(slot, thread, ticks.period_ns, &head);
     return pp_account_sample(&pp_interval.account, slot, &head, &ticks);
 }
 
-static void take_sample(struct pp_slot *slot, const struct pp_record_sample *record)
+static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *record)
 {
     uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = charge_for(slot, thread, record);
@@ -56,9 +56,9 @@ static void take_sample(struct pp_slot *slot, const struct pp_record_sample *rec
 }
 
 /* Takes a sample with a copy of the stack, and clears it: the program may wipe secrets from its stack. */
-static void take_unfinished(struct pp_slot *slot, const struct pp_record *record)
+static void consume_unfinished(struct pp_slot *slot, const struct pp_record *record)
 {
-    take_sample(slot, pp_sample_finish((const struct pp_record_unfinished *)record));
+    consume_sample(slot, pp_sample_finish((const struct pp_record_unfinished *)record));
     memset(pp_ring_at(&slot->ring, pp_ring_first(&slot->ring)) + 1, 0, record->size - sizeof *record);
 }
 
@@ -104,16 +104,16 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
 
 /* What a thread used after its last sample is not of selected traces while there is none; otherwise whose it is is not
  * known: there are no stacks of most of what threads like it do. */
-static void leave_out_rest(uint32_t thread, struct pp_charge *charge)
+static void add_not_selected_rest(uint32_t thread, struct pp_charge *charge)
 {
     if (!atomic_load(&pp_capture.traces_pause))
         return;
     pp_interval.account.unsampled_ns -= charge->unsampled_ns;
-    pp_left_out_add(thread, 0, 0, charge->unsampled_ns);
+    pp_not_selected_add(thread, 0, 0, charge->unsampled_ns);
     charge->unsampled_ns = 0;
 }
 
-static void take_end(struct pp_slot *slot)
+static void consume_end(struct pp_slot *slot)
 {
     struct pp_charge charge = pp_account_end(&pp_interval.account, slot);
     pp_interval.anything_new = true;
@@ -123,7 +123,7 @@ static void take_end(struct pp_slot *slot)
         return;
     uint32_t thread = pp_thread_of_slot(slot, true);
     if (pp_config.traces_only)
-        leave_out_rest(thread, &charge);
+        add_not_selected_rest(thread, &charge);
     else if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
@@ -139,12 +139,12 @@ static bool is_to_wait(struct pp_slot *slot)
     return *ended != PP_ENDED_WHOLE;
 }
 
-static void take_context(struct pp_slot *slot, const struct pp_record_context *record)
+static void consume_context(struct pp_slot *slot, const struct pp_record_context *record)
 {
     if (record->kind == PP_CONTEXT_THREAD)
-        pp_thread_take_name(slot, record);
+        pp_thread_record_name(slot, record);
     else
-        pp_contexts_take(slot, record);
+        pp_contexts_consume(slot, record);
 }
 
 static void empty_ring(struct pp_slot *slot, bool ended)
@@ -160,11 +160,11 @@ static void empty_ring(struct pp_slot *slot, bool ended)
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
-            take_context(slot, (const struct pp_record_context *)record);
+            consume_context(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
-            take_sample(slot, (const struct pp_record_sample *)record);
+            consume_sample(slot, (const struct pp_record_sample *)record);
         else if (record->type == PP_RECORD_UNFINISHED)
-            take_unfinished(slot, record);
+            consume_unfinished(slot, record);
         pp_ring_release(&slot->ring, record);
     }
 }
@@ -181,10 +181,10 @@ static void drain(struct pp_slot *slot, bool final)
     else if (!slot->ring.buffer && atomic_load(&slot->thread.lost_samples))
         pp_threads_warn_too_many();
     if (pp_config.traces_only)
-        pp_left_out_take(slot, ended);
+        pp_not_selected_consume(slot, ended);
     if (!ended || (!final && is_to_wait(slot)))
         return;
-    take_end(slot);
+    consume_end(slot);
     pp_event_close(slot);
     pp_slot_release(slot);
 }
@@ -218,7 +218,7 @@ void pp_drain_rest(void)
         if (!charge.unsampled_ns && !charge.lost_ns)
             continue;
         uint32_t thread = pp_thread_of_slot(slot, false);
-        leave_out_rest(thread, &charge);
+        add_not_selected_rest(thread, &charge);
         add_charge(thread, &charge);
     }
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the rings into the interval: samples, the ends of threads, and what their CPU time comes to. Flush thread only.
- */
+/* Moves samples and the ends of threads from the rings into the interval, and accounts for their CPU time. Flush thread
+ * only. */
 #ifndef PP_FLUSH_DRAIN_H
 #define PP_FLUSH_DRAIN_H
 
@@ -16,7 +16,7 @@ uint64_t pp_drain_bound_ns(void);
 void pp_drain(bool final);
 /* Gives what short threads used to stacks of threads like them; forgetting: ids of the segment are about to end. */
 void pp_drain_settle(bool forgetting);
-/* What live threads have used since their last samples, when the process ends. */
+/* Accounts for what live threads have used since their last samples, when the process ends. */
 void pp_drain_rest(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The gate: what the flush thread does inside libc or the loader, and forks, keep out of each other's way. */
+/* The gate keeps forks apart from what the flush thread does inside libc or the loader. */
 #ifndef PP_FLUSH_FORK_GATE_H
 #define PP_FLUSH_FORK_GATE_H
 

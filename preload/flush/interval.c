@@ -84,7 +84,7 @@ void pp_interval_stacks(void)
 /* A process that sleeps leaves the disk alone; so does a process that ends before its first sample, unless it used CPU
  * time itself or counted requests. What our thread used does not count: on a slow machine its start alone takes
  * WORTH_A_FILE_NS. */
-static bool worth_writing(uint64_t own_ns, enum pp_end_reason end)
+static bool worth_writing(uint64_t profiler_threads_ns, enum pp_end_reason end)
 {
     bool final = end != PP_END_NOT;
     if (end == PP_END_EXEC && pp_write_has_begun() && !pp_interval.said_exec)
@@ -95,28 +95,28 @@ static bool worth_writing(uint64_t own_ns, enum pp_end_reason end)
         return false;
     if (pp_write_has_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
         return true;
-    return final && pp_interval.account.cpu_ns >= own_ns + WORTH_A_FILE_NS;
+    return final && pp_interval.account.cpu_ns >= profiler_threads_ns + WORTH_A_FILE_NS;
 }
 
 /* Returns what our threads have used. */
 static uint64_t close_account(void)
 {
-    uint64_t own_ns = pp_interval.earlier_own_ns;
-    uint64_t exit_ns = pp_account_close(&pp_interval.account, &own_ns, pp_short_threads_waiting_ns());
+    uint64_t profiler_threads_ns = pp_interval.earlier_profiler_ns;
+    uint64_t exit_ns = pp_account_close(&pp_interval.account, &profiler_threads_ns, pp_short_threads_waiting_ns());
     pp_add_pseudo(&pp_interval.account.thread_exit_ns, 0, PP_PSEUDO_THREAD_EXIT, 0, exit_ns);
-    return own_ns;
+    return profiler_threads_ns;
 }
 
 static void append(enum pp_end_reason end)
 {
-    uint64_t own_ns = close_account();
+    uint64_t profiler_threads_ns = close_account();
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     uint64_t unwritten = pp_interval.unwritten_ns;
     pp_interval.unwritten_ns = 0;
     pp_add_pseudo(&pp_interval.account.lost_ns, 0, PP_PSEUDO_LOST, 0, unwritten);
     pp_modules_close_files(NULL); /* a limit of descriptors may leave none for the profile */
-    if (worth_writing(own_ns, end)) {
-        pp_write_interval(own_ns, now_monotonic_ns, end);
+    if (worth_writing(profiler_threads_ns, end)) {
+        pp_write_interval(profiler_threads_ns, now_monotonic_ns, end);
         pp_interval.said_exec = end == PP_END_EXEC;
         pp_interval.start_ns = now_ns;
         pp_interval.start_monotonic_ns = now_monotonic_ns;
@@ -142,12 +142,12 @@ bool pp_interval_is_busy(void)
     return pp_interval.account.busy;
 }
 
-uint64_t pp_interval_flush(int own_tid, enum pp_end_reason end)
+uint64_t pp_interval_flush(int flush_tid, enum pp_end_reason end)
 {
     bool final = end == PP_END_EXIT;
     pp_interval.anything_new |= pp_requests_waiting();
     if (end == PP_END_NOT && !pp_interval.anything_new &&
-        pp_account_is_idle(&pp_interval.account, pp_interval.earlier_own_ns))
+        pp_account_is_idle(&pp_interval.account, pp_interval.earlier_profiler_ns))
         return false;
     pp_write_check_file();
     /* the start of an interpreter that was loaded with RTLD_DEEPBIND went unseen; at the end it is too late to sample
@@ -161,7 +161,7 @@ uint64_t pp_interval_flush(int own_tid, enum pp_end_reason end)
         pp_python_key_settle(atomic_load(&pp_capture.pythons[i]));
     pp_interval_drain(false);
     atomic_store(&pp_capture.modules, PP_MODULES_KNOWN); /* JITs' code is checked again, once a flush */
-    uint64_t again_ns = pp_threads_scan(own_tid);
+    uint64_t again_ns = pp_threads_scan(flush_tid);
     if (final) {
         /* threads that have vanished get their last part and are taken as ended */
         close_account();
@@ -195,8 +195,8 @@ void pp_interval_review_cost(void)
 
 void pp_interval_stop(void)
 {
-    pp_interval.account.own_exits++;
-    pp_interval.earlier_own_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    pp_interval.account.profiler_exits++;
+    pp_interval.earlier_profiler_ns += pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 void pp_interval_after_fork(void)

@@ -20,8 +20,8 @@ void pp_interval_save(void);
 /* Flushes: writes an interval if there is anything to write. end is PP_END_EXIT when the process or the flush thread
  * ends for good (CPU time of live threads since their last samples is then written as [unsampled]), PP_END_EXEC before
  * a call that may end the process, else PP_END_NOT. Returns as pp_threads_scan, which it calls. */
-uint64_t pp_interval_flush(int own_tid, enum pp_end_reason end);
-/* Returns whether the process had used CPU time worth speaking of when the account was closed last. */
+uint64_t pp_interval_flush(int flush_tid, enum pp_end_reason end);
+/* Returns whether the process had used more CPU time than IDLE_NS (account.c) when the account was closed last. */
 bool pp_interval_is_busy(void);
 /* Compares the cost of the samples with the limit and lowers or raises the sampling rate. */
 void pp_interval_review_cost(void);

@@ -19,10 +19,10 @@
 #include <pthread.h>
 #include <signal.h>
 
-#define END_NS          2000000000u
-#define STUCK_NS        500000000u  /* where the process may go on: the caller may hold what the flush needs */
-#define WORTH_NS        1000000u    /* of CPU time that exec is not to lose */
-#define STACK_SIZE_MOST (64u << 20) /* glibc takes every library's static TLS out of it */
+#define END_NS         2000000000u
+#define STUCK_NS       500000000u  /* where the process may go on: the caller may hold what the flush needs */
+#define WORTH_NS       1000000u    /* of CPU time that exec is not to lose */
+#define STACK_SIZE_MAX (64u << 20) /* glibc takes every library's static TLS out of it */
 
 #define BIT(signal) ((uint64_t)1 << ((signal)-1))
 /* Signals that are never held back: those of a fault of the thread itself, and libc's to every thread (setuid). */
@@ -52,7 +52,7 @@ static bool start_thread(uint32_t without)
     int error = EINVAL;
     /* static TLS lies in the thread's stack: a library may take all of it, or nearly all */
     size_t least = libc->__pthread_get_minstack ? libc->__pthread_get_minstack(&attributes) : 0;
-    for (size_t size = PP_FLUSH_STACK_SIZE + least; error == EINVAL && size <= STACK_SIZE_MOST; size *= 2) {
+    for (size_t size = PP_FLUSH_STACK_SIZE + least; error == EINVAL && size <= STACK_SIZE_MAX; size *= 2) {
         libc->pthread_attr_setstacksize(&attributes, size);
         error = libc->pthread_create(&thread, &attributes, pp_flush_loop, NULL);
     }

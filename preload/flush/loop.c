@@ -24,23 +24,23 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#define INTERVAL_NS   1000000000u
-#define SAVE_LEAST_NS 125000000u
-/* A young process saves its profile after each such part of its age. Pools end their workers by a signal: a child of
- * fork has less to lose. */
+#define INTERVAL_NS 1000000000u
+#define SAVE_MIN_NS 125000000u
+/* A young process saves its profile each time that it has become older by this part of its age. Pools end their workers
+ * by a signal: a child of fork has less to lose. */
 #define SAVE_SHARE        4
 #define SAVE_SHARE_FORKED 16
 #define LONG_NS           3600000000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
-#define REST_NS    10000000000u /* what happens past us (a raw clone, a raw sigaction), only a flush finds */
+#define REST_NS    10000000000u /* only a flush notices what bypasses our wrappers: a raw clone or sigaction */
 
-/* Does what libc does when the last thread ends; where the main thread left past libc, which then counts one too many,
- * what the kernel does. */
-static void end_process(int own_tid)
+/* Ends the process as libc does when the last thread ends. If the main thread has exited by a raw system call, libc's
+ * count is off by one: then the process exits as the kernel would end it. */
+static void end_process(int flush_tid)
 {
     atomic_store(&pp_flush.life, PP_FLUSH_STOPS);
-    pp_interval_flush(own_tid, PP_END_EXIT);
+    pp_interval_flush(flush_tid, PP_END_EXIT);
     atomic_store(&pp_flush.life, PP_FLUSH_DONE);
     if (!atomic_load(&pp_process.main_watched))
         exit(0);
@@ -60,7 +60,7 @@ static uint64_t next_save(uint64_t now)
     uint64_t part = (now - pp_process.start.monotonic_ns) / (is_forked() ? SAVE_SHARE_FORKED : SAVE_SHARE);
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
-    return now + (part > SAVE_LEAST_NS ? part : SAVE_LEAST_NS);
+    return now + (part > SAVE_MIN_NS ? part : SAVE_MIN_NS);
 }
 
 static bool has_directory(void)
@@ -116,9 +116,9 @@ static unsigned count_idle(unsigned idle, bool scans_again)
 }
 
 /* Does the last flush of the process, or of the thread. */
-static void finish(int own_tid)
+static void finish(int flush_tid)
 {
-    pp_interval_flush(own_tid, PP_END_EXIT);
+    pp_interval_flush(flush_tid, PP_END_EXIT);
     bool leaves = pp_flush_change(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
     if (!leaves)
         atomic_store(&pp_flush.life, PP_FLUSH_DONE);
@@ -132,8 +132,8 @@ void *pp_flush_loop(void *argument)
 {
     (void)argument;
     pp_sanitizer_clean_stack(PP_FLUSH_STACK_SIZE);
-    int own_tid = pp_sys_gettid();
-    atomic_store(&pp_flush.tid, own_tid);
+    int flush_tid = pp_sys_gettid();
+    atomic_store(&pp_flush.tid, flush_tid);
     pp_syscall4(SYS_prctl, 15 /* PR_SET_NAME */, (long)"pyprof", 0, 0);
     if (may_have_own_descriptors())
         pp_fd_table_begin();
@@ -166,7 +166,7 @@ void *pp_flush_loop(void *argument)
             return NULL;
         }
         if (pp_threads_all_ended())
-            end_process(own_tid);
+            end_process(flush_tid);
         if (why && idle) {
             pp_rate_wake_by_samples(false);
             if (idle == REST_AFTER)
@@ -201,18 +201,18 @@ void *pp_flush_loop(void *argument)
             pp_interval_review_cost();
         uint64_t again_ns = 0;
         if (why & PP_WAKE_EXEC) {
-            again_ns = pp_interval_flush(own_tid, PP_END_EXEC);
+            again_ns = pp_interval_flush(flush_tid, PP_END_EXEC);
             atomic_fetch_add(&pp_flush.answers, 1);
             pp_wake_all(&pp_flush.answers);
             /* on a full machine the caller has not ended yet: another flush now would say that it goes on */
             next = save = pp_sys_clock_ns(CLOCK_MONOTONIC) + INTERVAL_NS;
         }
         bool saves = now >= save && may_save(now);
-        if (saves && now + SAVE_LEAST_NS > next)
+        if (saves && now + SAVE_MIN_NS > next)
             next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();
-            again_ns = pp_interval_flush(own_tid, PP_END_NOT);
+            again_ns = pp_interval_flush(flush_tid, PP_END_NOT);
             pp_modules_rest();
             idle = count_idle(idle, again_ns);
             next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
@@ -222,11 +222,11 @@ void *pp_flush_loop(void *argument)
             else
                 pp_context_facts_refresh(false); /* a short program would end before the first flush finds its labels */
             if (now >= scan)
-                again_ns = pp_threads_scan(own_tid);
+                again_ns = pp_threads_scan(flush_tid);
         } else if (why & PP_WAKE_DRAIN) {
             pp_interval_drain(false);
         } else if (now >= scan) {
-            again_ns = pp_threads_scan(own_tid);
+            again_ns = pp_threads_scan(flush_tid);
         }
         if (now >= save) {
             save = next_save(now);
@@ -239,6 +239,6 @@ void *pp_flush_loop(void *argument)
         if (now >= scan || again_ns)
             scan = again_ns && pp_interval_is_busy() && now + again_ns < next ? now + again_ns : next;
     }
-    finish(own_tid);
+    finish(flush_tid);
     return NULL;
 }

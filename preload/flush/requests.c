@@ -126,7 +126,7 @@ static void take(struct endpoint *endpoint, struct pp_tables *tables, struct pp_
     pp_record_end(records, record);
 }
 
-void pp_requests_take(struct pp_tables *tables, struct pp_buffer *records)
+void pp_requests_consume(struct pp_tables *tables, struct pp_buffer *records)
 {
     if (!atomic_exchange(&requests.waiting, false))
         return;

@@ -17,7 +17,7 @@ void pp_requests_add(const char *endpoint, uint64_t cpu_ns);
 bool pp_requests_waiting(void);
 /* Takes what was counted as the records of a PP_BLOCK_REQUESTS, whose names are defined in the tables. Flush thread
  * only. */
-void pp_requests_take(struct pp_tables *tables, struct pp_buffer *records);
+void pp_requests_consume(struct pp_tables *tables, struct pp_buffer *records);
 /* Leaves what was counted to the parent. Runs in the child of fork. */
 void pp_requests_after_fork(void);
 

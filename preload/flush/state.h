@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The state of the flush thread: all that it shares with the threads that make it, wait for it and end it
+/* Holds the state of the flush thread: all that it shares with the threads that make it, wait for it and end it
  * (lifecycle.h). */
 #ifndef PP_FLUSH_STATE_H
 #define PP_FLUSH_STATE_H

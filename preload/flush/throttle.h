@@ -2,8 +2,8 @@
 /* Keeps the cost of samples below a share of the CPU time by taking fewer of them. The cost is the handlers'. What the
  * flush thread does for samples later takes about as long (0.3 to 1.2 times where it was measured), and the rest of
  * what it does, as to read the symbols of a library, would not become less. Costs are summed over windows of CPU time.
- * As soon as they exceed what the window so far may cost, the period is multiplied by what brings them below the limit;
- * some cheap windows in a row halve it again, down to what is configured. Flush thread only. */
+ * As soon as they exceed what the window so far may cost, the period is scaled up until the cost meets the limit; some
+ * cheap windows in a row halve it again, down to what is configured. Flush thread only. */
 #ifndef PP_FLUSH_THROTTLE_H
 #define PP_FLUSH_THROTTLE_H
 

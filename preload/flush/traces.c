@@ -9,19 +9,19 @@
 #include "../threads/perf_clock.h"
 #include "../threads/timers.h"
 
-#define MOST_BYTES (512u << 10) /* of an interval: some 10,000 samples */
+#define MAX_BYTES (512u << 10) /* of an interval: some 10,000 samples */
 
 static struct {
-    uint64_t left_out, said; /* samples, in this process; as the last notice said */
-    uint64_t met_ns;         /* CLOCK_MONOTONIC when there was a selected trace last; 0: no review so far */
+    uint64_t dropped, said; /* samples, in this process; as the last notice said */
+    uint64_t met_ns;        /* CLOCK_MONOTONIC when there was a selected trace last; 0: no review so far */
 } traces;
 
 void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, uint64_t unix_ns, uint64_t cpu_ns)
 {
     uint8_t ids[PP_TRACE_IDS_BYTES];
     struct pp_buffer *records = &pp_interval.trace_records;
-    if (records->length >= MOST_BYTES || records->failed) {
-        traces.left_out++;
+    if (records->length >= MAX_BYTES || records->failed) {
+        traces.dropped++;
         return;
     }
     pp_contexts_trace(slot, ids);
@@ -37,22 +37,22 @@ void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, 
 }
 
 /* Says it when it has become twice as many: not every second. */
-static void note_left_out(void)
+static void note_dropped(void)
 {
     char line[160];
-    if (traces.left_out < 2 * traces.said || traces.left_out == traces.said)
+    if (traces.dropped < 2 * traces.said || traces.dropped == traces.said)
         return;
-    traces.said = traces.left_out;
+    traces.said = traces.dropped;
     pp_note(1, pp_format(line, sizeof line,
                          "PYPROF_TRACES: %lu samples so far are not among those of single traces, of which a "
                          "second has room for some 10,000",
-                         traces.left_out));
+                         traces.dropped));
 }
 
 void pp_traces_write(struct pp_buffer *out, uint32_t *sequence)
 {
     static struct pp_buffer payload;
-    note_left_out();
+    note_dropped();
     if (!pp_interval.trace_records.length || pp_interval.trace_records.failed)
         return;
     pp_buffer_clear(&payload);
@@ -93,7 +93,7 @@ void pp_traces_review(uint64_t now_monotonic_ns)
 void pp_traces_after_fork(void)
 {
     pp_buffer_clear(&pp_interval.trace_records);
-    traces.left_out = traces.said = traces.met_ns = 0;
+    traces.dropped = traces.said = traces.met_ns = 0;
     atomic_store(&pp_capture.traces_begun, 0);
     atomic_store(&pp_capture.traces_pause, 0);
 }

@@ -11,8 +11,8 @@ void pp_traces_add(const struct pp_slot *slot, const struct pp_sample_key *key, 
 /* Appends the block of the interval's samples, if there are any. */
 void pp_traces_write(struct pp_buffer *out, uint32_t *sequence);
 
-/* With PYPROF_TRACES=…,only: makes the timers slow when there was no selected trace for PP_TRACES_PAUSE_NS, and fast
- * again when there is one. */
+/* Makes the timers slow when there was no selected trace for PP_TRACES_PAUSE_NS, and fast again when there is a
+ * selected trace. Only with PYPROF_TRACES=…,only. */
 void pp_traces_review(uint64_t now_monotonic_ns);
 #define PP_TRACES_PAUSE_NS 60000000000u
 /* Forgets what was counted, too. Runs in the child of fork. */

@@ -100,7 +100,7 @@ static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *
     return count;
 }
 
-static void take_definitions(struct pp_slot *reader)
+static void consume_definitions(struct pp_slot *reader)
 {
     const struct pp_record *record;
     while ((record = pp_ring_peek(&reader->ring)) != NULL) {
@@ -124,7 +124,7 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     uint32_t frames = read_frames(slot, python, reader->scratch, reader->scratch->python), node = 0;
     enum pp_reason reason =
         pp_code_resolve(python, atomic_load(&slot->thread.interpreter_state), reader, frames, frames);
-    take_definitions(reader);
+    consume_definitions(reader);
     if (!frames || reason != PP_REASON_NONE)
         return 0;
     bool same = pp_sys_clock_ns(clock) == cpu_ns;
@@ -168,7 +168,7 @@ static void observe(void)
 
 uint64_t pp_waiting_poll(uint64_t now)
 {
-    /* a handler that finds IDLE wakes the flush thread, one that finds WATCHED does not */
+    /* a handler that finds IDLE wakes the flush thread, a handler that finds WATCHED does not */
     uint32_t state = atomic_exchange(&pp_capture.native_threads, PP_NATIVE_THREADS_WATCHED);
     if (state == PP_NATIVE_THREADS_WORK) {
         observe();

@@ -22,7 +22,7 @@ static bool timer_exists(const struct pp_slot *slot)
 /* Whether the thread is to follow our signal when it runs: until then it blocks it. */
 static bool is_to_follow(const struct pp_slot *slot)
 {
-    return slot->thread.own_signal != atomic_load(&pp_capture.signal);
+    return slot->thread.profiler_signal != atomic_load(&pp_capture.signal);
 }
 
 /* The kernel knows the mask: our own functions in front of libc's never let it be blocked. */
@@ -38,7 +38,7 @@ static bool blocks_signal(int tid)
     uint64_t blocked = 0;
     for (mask += sizeof key - 1; *mask > ' '; mask++)
         blocked = blocked << 4 | (uint64_t)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
-    return blocked & pp_own_signal_bit();
+    return blocked & pp_profiler_signal_bit();
 }
 
 static void renew(struct pp_slot *slot, uint64_t *reasons)

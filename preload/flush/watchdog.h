@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The watchdog sees to timers that need care. A timer that could not be made is tried again (RLIMIT_SIGPENDING is
- * shared with the application and may have room by now); a timer that was deleted past us, or that does not fire
- * although its thread uses CPU, is replaced by a new timer with another phase; a timer follows another period, and gets
- * another interval when it has fired. Flush thread only. */
+/* The watchdog repairs timers: it retries, replaces stalled or deleted ones, and applies a new period. A timer that
+ * could not be made is tried again (RLIMIT_SIGPENDING is shared with the application and may have room by now); a timer
+ * that was deleted by a raw system call, or that does not fire although its thread uses CPU, is replaced by a new timer
+ * with another phase; a timer follows another period, and gets another interval when it has fired. Flush thread only.
+ */
 #ifndef PP_FLUSH_WATCHDOG_H
 #define PP_FLUSH_WATCHDOG_H
 

@@ -47,14 +47,14 @@ static void write_samples(struct pp_buffer *out, uint64_t now_monotonic_ns)
         pp_put_block(out, PP_BLOCK_SAMPLES, &payload, &segment.sequence);
 }
 
-/* Takes the requests as a block's payload. What could not be written is lost with the samples of the same time: CPU
+/* Encodes the requests as a block's payload. What could not be written is lost with the samples of the same time: CPU
  * time per request stays right. */
-static void take_requests(struct pp_buffer *requests, uint64_t now_monotonic_ns)
+static void encode_requests(struct pp_buffer *requests, uint64_t now_monotonic_ns)
 {
     static struct pp_buffer records;
     pp_buffer_clear(&records);
     pp_buffer_clear(requests);
-    pp_requests_take(&pp_interval.tables, &records);
+    pp_requests_consume(&pp_interval.tables, &records);
     if (!records.length)
         return;
     pp_put_varint(requests, pp_interval.start_ns);
@@ -81,8 +81,8 @@ static void count_as_lost(const struct pp_account *before)
     now->unsampled_ns = before->unsampled_ns;
     now->estimated_ns = before->estimated_ns;
     now->uneven_ns = before->uneven_ns;
-    now->left_out_ns = before->left_out_ns;
-    now->left_out = before->left_out;
+    now->not_selected_ns = before->not_selected_ns;
+    now->not_selected = before->not_selected;
     now->other_labels_ns = before->other_labels_ns;
     now->other_labels = before->other_labels;
     now->lost_samples += now->samples - before->samples;
@@ -93,7 +93,8 @@ static void count_as_lost(const struct pp_account *before)
     now->reasons[PP_REASON_WRITE_FAILED]++;
 }
 
-/* Invalidates all ids of the segment. Short threads wait with such ids; none waits when the segment was full. */
+/* Invalidates all ids of the segment. Short threads wait with ids of the segment; none waits when the segment was full.
+ */
 static void forget_segment(void)
 {
     segment.open = false;
@@ -132,7 +133,7 @@ static void keep_below_limit(uint64_t written)
     pp_interval.account.removed_bytes += removed.bytes;
 }
 
-void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
+void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
 {
     static struct pp_buffer out, fields, requests;
     pp_buffer_clear(&out);
@@ -144,7 +145,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
     }
     pp_segment_renew(&segment, &out);
-    take_requests(&requests, now_monotonic_ns);
+    encode_requests(&requests, now_monotonic_ns);
     pp_tables_write(&pp_interval.tables, &out, &segment.sequence);
     pp_waiting_write(&out, pp_interval.start_ns, now_monotonic_ns - pp_interval.start_monotonic_ns, &segment.sequence);
     write_samples(&out, now_monotonic_ns);
@@ -152,7 +153,7 @@ void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_r
     if (requests.length)
         pp_put_block(&out, PP_BLOCK_REQUESTS, &requests, &segment.sequence);
     pp_notes_write(&out, &segment.sequence);
-    pp_account_write(&pp_interval.account, own_ns, segment.bytes + out.length, &fields);
+    pp_account_write(&pp_interval.account, profiler_threads_ns, segment.bytes + out.length, &fields);
     pp_put_block(&out, PP_BLOCK_ACCOUNTING, &fields, &segment.sequence);
     bool full = pp_write_is_full();
     if (end != PP_END_NOT || full)

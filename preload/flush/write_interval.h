@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Appends the interval and what it defines; when that fails, counts it as lost. own_ns: CPU of our threads.
- * end: PP_END_NOT unless this interval is the last, or may be. */
-void pp_write_interval(uint64_t own_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
+/* Appends the interval and what it defines; when that fails, counts it as lost. profiler_threads_ns: CPU of our
+ * threads. end: PP_END_NOT unless this interval is the last, or may be. */
+void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
 /* Whether a file has been begun. */
 bool pp_write_has_begun(void);
 /* Ends the file and its ids if it is no longer as it was left: users move and remove files, processes change their

@@ -6,9 +6,9 @@
 /* The thread of a tick that comes later than so many times pp_capture.overdue_ns works in step with the ticks. */
 #define LATE_TIMES 2
 /* Of the calling thread, as the kernel counts ticks: CPUCLOCK_PROF, all; CPUCLOCK_VIRT, in the thread's own code. */
-#define OWN_TICKS_CLOCK      (-4)
-#define OWN_USER_TICKS_CLOCK (-3)
-#define OWN_SIGNAL_NS        20000u /* from the end of our handler to a tick that met the kernel while it signalled */
+#define THREAD_TICKS_CLOCK      (-4)
+#define THREAD_USER_TICKS_CLOCK (-3)
+#define PROFILER_SIGNAL_NS      20000u /* from our handler's end to a tick that met the kernel while it signalled */
 
 void pp_ask_for_event(struct pp_slot *slot)
 {
@@ -39,9 +39,9 @@ static bool event_is_due(struct pp_slot *slot, uint64_t cpu_ns, uint64_t period_
     if (first || ++thread->event_signals % PP_EVENT_DRAW_EACH == 0)
         pp_ask_for_event(slot);
     /* our handlers' part of the period is not the program's */
-    uint64_t own_ns = atomic_load_explicit(&thread->own_ns, memory_order_relaxed),
-             cost_ns = own_ns - thread->event_own_ns;
-    thread->event_own_ns = own_ns;
+    uint64_t profiler_ns = atomic_load_explicit(&thread->profiler_ns, memory_order_relaxed),
+             cost_ns = profiler_ns - thread->event_profiler_ns;
+    thread->event_profiler_ns = profiler_ns;
     *due_ns = atomic_load_explicit(&thread->event_due_ns, memory_order_relaxed);
     if (!first && cost_ns < *due_ns)
         *due_ns -= cost_ns;
@@ -67,11 +67,12 @@ static bool tick_counts(struct pp_slot_thread *thread, uint64_t cpu_ns, uint64_t
  * the event's period: at fine rates a part of the ticks meets that. async-signal-safe. */
 static bool met_kernel(struct pp_slot_thread *thread, bool in_call, uint64_t cpu_ns)
 {
-    uint64_t user_ns = pp_sys_clock_ns(OWN_USER_TICKS_CLOCK), system_ns = pp_sys_clock_ns(OWN_TICKS_CLOCK) - user_ns;
+    uint64_t user_ns = pp_sys_clock_ns(THREAD_USER_TICKS_CLOCK),
+             system_ns = pp_sys_clock_ns(THREAD_TICKS_CLOCK) - user_ns;
     bool counted = system_ns > thread->system_ns;
     thread->system_ns = system_ns;
-    bool own = cpu_ns - atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed) < OWN_SIGNAL_NS;
-    return in_call || (counted && !own);
+    bool signalled = cpu_ns - atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed) < PROFILER_SIGNAL_NS;
+    return in_call || (counted && !signalled);
 }
 
 /* Returns what a tick in the kernel represents. missing_ns: that the kernel had and no sample represents. Of a thread
@@ -106,13 +107,13 @@ static bool tick_is_due(struct pp_slot *slot, bool in_call, uint64_t cpu_ns, uin
     return true;
 }
 
-bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns)
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *registers, uint64_t cpu_ns, uint64_t *due_ns)
 {
     uint64_t period_ns = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
     *due_ns = 0;
     if (period_ns)
         return event ? event_is_due(slot, cpu_ns, period_ns, due_ns)
-                     : tick_is_due(slot, pp_context_in_call(context), cpu_ns, period_ns, due_ns);
+                     : tick_is_due(slot, pp_context_in_call(registers), cpu_ns, period_ns, due_ns);
     if (!event && atomic_load_explicit(&pp_capture.events_wanted, memory_order_relaxed))
         pp_ask_for_event(slot);
     return !event;

@@ -24,7 +24,7 @@
 
 /* Returns whether the signal becomes a sample. event: of the perf event, not of the timer; cpu_ns: the thread's CPU
  * clock. Sets *due_ns to what it represents, 0: all since the sample before. async-signal-safe; bounded. */
-bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *context, uint64_t cpu_ns, uint64_t *due_ns);
+bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *registers, uint64_t cpu_ns, uint64_t *due_ns);
 
 /* Asks the flush thread for an event for the slot's thread, or for another period of its event. async-signal-safe. */
 void pp_ask_for_event(struct pp_slot *slot);

@@ -31,22 +31,22 @@ static void count_cost(struct pp_slot *slot, uint64_t ns)
     ADD(slot->cost.histogram[bucket], 1);
     ADD(slot->cost.count, 1);
     ADD(slot->cost.sum_ns, ns);
-    ADD(slot->thread.own_ns, ns);
+    ADD(slot->thread.profiler_ns, ns);
 #undef ADD
     if (ns > atomic_load_explicit(&slot->cost.max_ns, memory_order_relaxed))
         atomic_store_explicit(&slot->cost.max_ns, ns, memory_order_relaxed);
 }
 
 /* Moves the thread to our new signal; it gets its mask when we return. async-signal-safe. */
-PP_RARE static void follow_signal(ucontext_t *context)
+PP_RARE static void follow_signal(ucontext_t *registers)
 {
     struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
     uint64_t mask;
     if (!slot)
         return;
-    memcpy(&mask, &context->uc_sigmask, sizeof mask);
+    memcpy(&mask, &registers->uc_sigmask, sizeof mask);
     mask = pp_slot_follow_signal(slot, mask);
-    memcpy(&context->uc_sigmask, &mask, sizeof mask);
+    memcpy(&registers->uc_sigmask, &mask, sizeof mask);
 }
 
 /* Takes the default action for a signal that our timers did not send. The program has no handler for it, or our timers
@@ -59,7 +59,7 @@ PP_RARE static void act_by_default(int signal)
     if (signal == SIGURG || atomic_load(&pp_capture.application_reacts))
         return;
     const struct pp_slot *slot = pp_slot_of(pp_sys_gettid());
-    if (slot && slot->thread.believes_blocked && slot->thread.own_signal == signal)
+    if (slot && slot->thread.believes_blocked && slot->thread.profiler_signal == signal)
         return;
     uint64_t default_action[4] = {0};
     pp_syscall4(SYS_rt_sigaction, signal, (long)default_action, 0, 8);
@@ -76,21 +76,21 @@ static bool is_costly(const struct pp_slot *slot)
 }
 
 /* async-signal-safe. */
-static void take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+static void sample_if_selected(struct pp_slot *slot, const ucontext_t *registers, uint64_t cpu_ns, uint64_t due_ns)
 {
-    slot->scratch->pc = pp_context_pc(context);
+    slot->scratch->pc = pp_context_pc(registers);
     bool selects = pp_capture.traces_only && !atomic_load_explicit(&pp_capture.pauses, memory_order_relaxed);
-    /* samples that are left out are not in the ring, so what is due by another clock is not known */
-    if (!selects || !pp_leave_out(slot, cpu_ns))
-        pp_take_sample(slot, context, cpu_ns, pp_capture.traces_only ? 0 : due_ns);
+    /* samples that are not selected are not in the ring, so what is due by another clock is not known */
+    if (!selects || !pp_count_not_selected(slot, cpu_ns))
+        pp_take_sample(slot, registers, cpu_ns, pp_capture.traces_only ? 0 : due_ns);
 }
 
-void pp_handle_signal(int signal, siginfo_t *info, void *context)
+void pp_handle_signal(int signal, siginfo_t *info, void *registers)
 {
     uint64_t mark = info->si_code == SI_TIMER ? (uint64_t)info->si_value.sival_ptr >> 32 : 0;
     bool event = signal == SIGURG && info->si_code == POLL_IN;
     if (mark == PP_SIGVAL_FOLLOW)
-        follow_signal(context);
+        follow_signal(registers);
     else if (mark != PP_SIGVAL_MAGIC && !event)
         act_by_default(signal);
     if (mark != PP_SIGVAL_MAGIC && !event)
@@ -101,13 +101,13 @@ void pp_handle_signal(int signal, siginfo_t *info, void *context)
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
-    if (!pp_is_due(slot, event, context, start, &due_ns))
+    if (!pp_is_due(slot, event, registers, start, &due_ns))
         return;
     PP_CHECK(!atomic_load(&slot->in_handler)); /* all signals are blocked: no handler interrupts another */
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */
     atomic_store(&slot->in_handler, 1);
     if (pp_slot_memory_begin(slot)) {
-        take_sample(slot, context, start, due_ns);
+        sample_if_selected(slot, registers, start, due_ns);
         pp_slot_memory_end(slot);
     } else {
         pp_lose_sample(slot, start);

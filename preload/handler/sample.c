@@ -96,10 +96,10 @@ static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
 }
 
 /* Walks the native stack. async-signal-safe, except by libunwind (libunwind_walk.h). */
-static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct pp_native_stack *native)
+static void walk_native(struct pp_slot *slot, const ucontext_t *registers, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);
-    uintptr_t sp = pp_context_sp(context);
+    uintptr_t sp = pp_context_sp(registers);
     native->stack_low = atomic_load_explicit(&slot->thread.stack_low, memory_order_relaxed);
     if (stack_top) {
         /* sequentially consistent, after in_handler: a fork sees this handler, or this handler sees the pause */
@@ -110,32 +110,32 @@ static void walk_native(struct pp_slot *slot, const ucontext_t *context, struct 
         }
         if (library && !on_other_stack(slot, sp) && !atomic_load(&pp_capture.libunwind_pauses) &&
             !atomic_load_explicit(library->loader_lock, memory_order_relaxed))
-            pp_libunwind_walk(library, context, stack_top, slot->scratch->libunwind_cursor, native);
+            pp_libunwind_walk(library, registers, stack_top, slot->scratch->libunwind_cursor, native);
         else
-            pp_native_walk(context, stack_top, native);
+            pp_native_walk(registers, stack_top, native);
         return;
     }
     /* requested once: bounds that cannot be found now will not be found later */
     if (!atomic_exchange_explicit(&slot->thread.unknown_stack_sp, sp, memory_order_release))
         pp_wake_flush(PP_WAKE_STACK);
     native->reason = PP_REASON_NATIVE_STACK_UNKNOWN;
-    native->frames[0] = (struct pp_native_frame){pp_context_pc(context), sp};
+    native->frames[0] = (struct pp_native_frame){pp_context_pc(registers), sp};
     native->count = 1;
 }
 
 /* Walks the Python stack, resumes the native walk by it and reads what the sample belongs to. async-signal-safe. */
-static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot, const ucontext_t *context,
-                                  struct pp_stacks *stacks, uint32_t *contexts)
+static enum pp_reason walk_python(const struct pp_thread_state *state, struct pp_slot *slot,
+                                  const ucontext_t *registers, struct pp_stacks *stacks, uint32_t *contexts)
 {
     const struct pp_native_stack *native = &stacks->native;
     const struct pp_context_reader reader = pp_context_reader_of(state, slot);
     struct pp_interrupted interrupted = {
-        .pc = pp_context_pc(context),
-        .sp = pp_context_sp(context),
+        .pc = pp_context_pc(registers),
+        .sp = pp_context_sp(registers),
         .native_frames = native->count,
         .native_complete = native->reason == PP_REASON_NONE,
-        .other_stack = on_other_stack(slot, pp_context_sp(context)),
-        .context = context,
+        .other_stack = on_other_stack(slot, pp_context_sp(registers)),
+        .registers = registers,
     };
     if (!pp_contexts_read(&reader, contexts, &interrupted.task_frame))
         return PP_REASON_LOST_RING_FULL;
@@ -184,8 +184,8 @@ void pp_lose_sample(struct pp_slot *slot, uint64_t cpu_ns)
     atomic_store_explicit(&slot->thread.lost_samples, samples + 1, memory_order_relaxed);
 }
 
-/* As pp_take_sample; returns whether the flush thread is to be woken for new code. async-signal-safe. */
-static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+/* Does what pp_take_sample does; returns whether the flush thread is to be woken for new code. async-signal-safe. */
+static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint64_t cpu_ns, uint64_t due_ns)
 {
     struct pp_record_sample head = {
         .cpu_previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed),
@@ -194,7 +194,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
         .by_ticks = !due_ns && !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed),
         .switches_ns = slot->thread.event_switches_ns,
         .task_frame = PP_NO_FRAME,
-        .own_ns = atomic_load_explicit(&slot->thread.own_ns, memory_order_relaxed),
+        .profiler_ns = atomic_load_explicit(&slot->thread.profiler_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
     };
@@ -206,7 +206,7 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
     else if (head.by_ticks)
         consider_event(slot, &head);
     struct pp_stacks stacks = {
-        .sp = pp_context_sp(context),
+        .sp = pp_context_sp(registers),
         .stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_relaxed),
         .native = {.frames = slot->scratch->native,
                    .cache = &slot->scratch->rules,
@@ -225,13 +225,13 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
     }
     if (slot->thread.scanned && !slot->thread.thread_pointer)
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
-    walk_native(slot, context, &stacks.native);
+    walk_native(slot, registers, &stacks.native);
     bool new_code = wants_modules(&stacks.native);
     if (slot->thread.thread_pointer && (stacks.sp < stacks.stack_top || on_other_stack(slot, stacks.sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)
-            reason = walk_python(&state, slot, context, &stacks, &head.contexts);
+            reason = walk_python(&state, slot, registers, &stacks, &head.contexts);
         else if (!pp_contexts_read_native(slot, &head.contexts))
             reason = PP_REASON_LOST_RING_FULL;
         head.state = (uint16_t)(state.state | (stacks.python.collecting ? PP_STATE_GC : 0));
@@ -263,8 +263,8 @@ static bool take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_
     return new_code;
 }
 
-void pp_take_sample(struct pp_slot *slot, const ucontext_t *context, uint64_t cpu_ns, uint64_t due_ns)
+void pp_take_sample(struct pp_slot *slot, const ucontext_t *registers, uint64_t cpu_ns, uint64_t due_ns)
 {
-    if (take_sample(slot, context, cpu_ns, due_ns))
+    if (build_sample(slot, registers, cpu_ns, due_ns))
         pp_wake_flush(PP_WAKE_MODULES);
 }

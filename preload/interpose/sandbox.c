@@ -38,14 +38,14 @@ static void end_profiling(void)
     static const struct timespec pause = {0, POLL_NS};
     if (!pp_process_is_profiled())
         return;
-    pp_lock_take(&pp_process.ending);
+    pp_lock_acquire(&pp_process.ending);
     if (pp_is_enabled()) {
         pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
         const struct pp_slot *slot = pp_slot_here();
         atomic_store(&pp_capture.enabled, 0);
         if (slot && slot->thread.believes_blocked) /* no slot remembers that from here on */
-            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.own_signal - 1));
+            pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (slot->thread.profiler_signal - 1));
         atomic_store(&pp_process.silent, true);
         for (struct pp_slot *other = pp_slot_at(0); other; other = pp_slot_at(other->index + 1))
             pp_timer_disarm(other, PP_TIMER_NONE);
@@ -55,7 +55,7 @@ static void end_profiling(void)
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
         pp_signal_end();
     }
-    pp_lock_drop(&pp_process.ending);
+    pp_lock_release(&pp_process.ending);
 }
 
 /* Whether the call installs a filter. Without a filter argument it only queries; libseccomp queries with flags for

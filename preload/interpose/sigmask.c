@@ -23,7 +23,7 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
         pp_signal_give_away(set);
     pp_signal_follow(slot);
     bool blocked_before = slot->thread.believes_blocked, blocked = blocked_before;
-    int signal = slot->thread.own_signal;
+    int signal = slot->thread.profiler_signal;
     uint64_t bit = (uint64_t)1 << (signal - 1);
     sigset_t wanted;
     if (set) {
@@ -37,7 +37,7 @@ static int change_mask(mask_function *libc_function, int how, const sigset_t *se
     int result = libc_function(how, set ? &wanted : NULL, old);
     if (result != 0)
         return result;
-    if (slot->thread.own_signal == signal) {
+    if (slot->thread.profiler_signal == signal) {
         slot->thread.believes_blocked = blocked;
     } else { /* our signal became another in between */
         if (blocked)
@@ -115,10 +115,10 @@ PP_EXPORT int sigtimedwait(const sigset_t *restrict set, siginfo_t *restrict inf
         return pp_real()->sigtimedwait(set, info, timeout);
     for (;;) {
         pp_signal_follow(slot);
-        int own = slot->thread.own_signal;
+        int own = slot->thread.profiler_signal;
         sigset_t waited = pp_signal_waited(slot, set);
         int taken = pp_real()->sigtimedwait(&waited, info, timeout);
-        if (taken >= 0 || errno != EINTR || slot->thread.own_signal == own)
+        if (taken >= 0 || errno != EINTR || slot->thread.profiler_signal == own)
             return taken; /* else it was asked to follow our signal */
     }
 }

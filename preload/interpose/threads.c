@@ -18,7 +18,7 @@ static void *run_thread(void *argument)
     void *start_argument = slot->thread.start_argument;
     /* glibc puts a thread's descriptor at the top of its stack, above every frame */
     uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)pthread_self();
-    pp_thread_tie(slot);
+    pp_thread_bind(slot);
     uintptr_t top = self > here ? self & ~(uintptr_t)7 : 0;
     pp_thread_begin(slot, top > slot->thread.stack_size && slot->thread.stack_size ? top - slot->thread.stack_size : 0,
                     top);

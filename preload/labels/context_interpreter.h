@@ -6,8 +6,8 @@
 
 #include "../capture/python.h"
 
-/* Returns the state of an interpreter in which a thread was sampled: the one that is known, as long as there are such
- * samples. While none is known to have sources each has its turn. *python is NULL if there is none. */
+/* Returns the state of an interpreter in which a thread was sampled: the known interpreter, as long as there are
+ * samples in it. While no interpreter is known to have sources each has its turn. *python is NULL if there is none. */
 uintptr_t pp_context_interpreter(const struct pp_python **python);
 
 /* Searches another interpreter that was sampled than the chosen one for modules of sources, now and then. names: those

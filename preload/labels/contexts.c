@@ -7,13 +7,13 @@
 #include "../log/label_sets.h"
 #include "../merge/awaiting.h"
 #include "../merge/record_text.h"
-#include "own_labels.h"
+#include "app_labels.h"
 #include <string.h>
 
 struct pp_context_texts {
     char texts[PP_CONTEXT_KINDS][PP_CONTEXT_TEXT_BYTES];
-    char own[PP_OWN_LABELS_BYTES]; /* of the program: keys and values in turn, with a NUL after each, */
-    uint32_t own_length;
+    char app_labels[PP_APP_LABELS_BYTES]; /* of the application: keys and values in turn, with a NUL after each, */
+    uint32_t app_length;
     uint64_t trace_id[2], span_id; /* the lower 64 bits first */
     struct pp_awaiting awaiting[PP_MAX_AWAITERS];
 };
@@ -34,7 +34,7 @@ static void shorten_site(char *text, uint32_t line)
     pp_format(text, PP_CONTEXT_TEXT_BYTES, "%s:%u", file, line);
 }
 
-void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
+void pp_contexts_consume(struct pp_slot *slot, const struct pp_record_context *record)
 {
     uint32_t bit = 1u << record->kind;
     slot->flush.labels_segment = 0;
@@ -47,16 +47,16 @@ void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *reco
     char *text = slot->texts->texts[record->kind];
     const uint8_t *characters = (const uint8_t *)(record + 1) + record->frames * sizeof(struct pp_record_frame);
     if (record->kind == PP_CONTEXT_LABELS)
-        slot->texts->own_length = pp_own_labels(slot->texts->own, (const char *)(record + 1), &record->text);
+        slot->texts->app_length = pp_app_labels(slot->texts->app_labels, (const char *)(record + 1), &record->text);
     else
         text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, characters)] = 0;
     if (record->kind >= PP_CONTEXT_AWAITER)
-        pp_awaiting_take(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
+        pp_awaiting_add(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
     if (record->kind == PP_CONTEXT_SPAWN)
         shorten_site(text, (uint32_t)record->identity);
     if (record->kind == PP_CONTEXT_SPAN) {
         memcpy(slot->texts->trace_id, record->trace_id, sizeof record->trace_id);
-        slot->texts->span_id = record->made_up ? 0 : record->identity;
+        slot->texts->span_id = record->no_id ? 0 : record->identity;
     }
     slot->flush.contexts |= bit;
 }
@@ -105,39 +105,39 @@ static const char *value_of(const struct pp_context_texts *texts, unsigned kind,
     return spawned;
 }
 
-/* Returns the key that follows in the program's labels, NULL at their end; *value: its value. */
-static const char *next_own(const struct pp_context_texts *texts, uint32_t *at, const char **value)
+/* Returns the key that follows in the application's labels, NULL at their end; *value: its value. */
+static const char *next_app_label(const struct pp_context_texts *texts, uint32_t *at, const char **value)
 {
-    const char *key = texts->own + *at;
-    if (*at >= texts->own_length)
+    const char *key = texts->app_labels + *at;
+    if (*at >= texts->app_length)
         return NULL;
     *value = key + strlen(key) + 1;
     *at += (uint32_t)(strlen(key) + strlen(*value) + 2);
     return key;
 }
 
-static bool is_own(const struct pp_context_texts *texts, bool has_own, const char *wanted)
+static bool is_app_label(const struct pp_context_texts *texts, bool has_app_labels, const char *wanted)
 {
     uint32_t at = 0;
     const char *key, *value;
-    while (has_own && (key = next_own(texts, &at, &value)) != NULL)
+    while (has_app_labels && (key = next_app_label(texts, &at, &value)) != NULL)
         if (strcmp(key, wanted) == 0)
             return true;
     return false;
 }
 
-/* Adds what the program has no label of its own for, and the program's labels. */
+/* Adds the labels of the contexts for which the application has no label, and the application's labels. */
 static void add_all(struct set *set, const struct pp_context_texts *texts, uint32_t known)
 {
-    bool has_own = known & 1u << PP_CONTEXT_LABELS;
+    bool has_app_labels = known & 1u << PP_CONTEXT_LABELS;
     const char *key, *value;
     uint32_t at = 0;
     for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
-        if (keys[kind] && known & 1u << kind && !is_own(texts, has_own, keys[kind]))
+        if (keys[kind] && known & 1u << kind && !is_app_label(texts, has_app_labels, keys[kind]))
             add(set, keys[kind], value_of(texts, kind, known));
     for (unsigned kind = PP_CONTEXT_AWAITER; kind < PP_CONTEXT_KINDS && known & 1u << kind; kind++)
         add(set, PP_KEY_AWAITER, texts->texts[kind]);
-    while (has_own && (key = next_own(texts, &at, &value)) != NULL)
+    while (has_app_labels && (key = next_app_label(texts, &at, &value)) != NULL)
         add(set, key, value);
 }
 

@@ -9,7 +9,7 @@
 #define PP_CONTEXT_TEXT_BYTES 160 /* of a name in UTF-8, a NUL included */
 
 /* Takes in what a handler has read: what the samples that follow in the ring belong to. */
-void pp_contexts_take(struct pp_slot *slot, const struct pp_record_context *record);
+void pp_contexts_consume(struct pp_slot *slot, const struct pp_record_context *record);
 /* Returns the label set of a sample of the slot in the log's current segment, 0: none. known: bits of the kinds that
  * the handler could read. */
 uint32_t pp_contexts_labels(struct pp_slot *slot, uint32_t known);

@@ -35,7 +35,7 @@ static bool find_code(const struct pp_object_reader *reader, uintptr_t function_
            pp_object_word(reader, object + layout->function.code, code);
 }
 
-/* Returns whether none of the functions that are defined in this one is as it is known. */
+/* Returns whether no function that is defined in this function is as it is known. */
 static bool is_lost_within(const struct pp_object_reader *reader, uintptr_t code, const char *function)
 {
     uintptr_t consts, item;
@@ -44,7 +44,7 @@ static bool is_lost_within(const struct pp_object_reader *reader, uintptr_t code
     if (!pp_object_word(reader, code + reader->python->layout.code.consts, &consts))
         return false;
     for (unsigned i = 0; i < CONSTS_MAX && pp_tuple_item(reader, consts, i, &item); i++) {
-        if (pp_frame_says_read(reader, item).rule != PP_FRAME_ANY)
+        if (pp_frame_role_read(reader, item).rule != PP_FRAME_ANY)
             return false;
         lost |= pp_frame_is_lost(reader, item, function, length);
     }

@@ -9,7 +9,7 @@
 #define PP_FRAME_SOURCE_REMARK 120
 
 /* Returns whether endpoints of a framework can be read, and puts into the remark which function is not as it is known,
- * if one is not. A function that something has wrapped counts as known: who calls it is not asked. module: by which the
+ * if one is not. A function that something has wrapped counts as known: its callers do not matter. module: by which the
  * framework is known to be imported. */
 bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, enum pp_source_module module,
                           char remark[PP_FRAME_SOURCE_REMARK]);

@@ -32,14 +32,14 @@ static void define(struct pp_slot *slot, bool known, uint32_t name, enum source 
     flush->name_source = source;
 }
 
-/* Whether the thread's own name is known by its stack. The main thread, and the threads of a program with greenlets,
+/* Whether the thread is named by its stack. The main thread, and the threads of a program with greenlets,
  * also run green threads. Later names are told apart from the first, in every segment. */
 static bool is_named_by_stack(struct pp_slot *slot)
 {
     struct pp_slot_flush *flush = &slot->flush;
-    if (!flush->own_name[0] && !slot->thread.is_main && !atomic_load(&pp_capture.greenlet_start))
-        memcpy(flush->own_name, flush->name, sizeof flush->name);
-    return flush->own_name[0];
+    if (!flush->stack_name[0] && !slot->thread.is_main && !atomic_load(&pp_capture.greenlet_start))
+        memcpy(flush->stack_name, flush->name, sizeof flush->name);
+    return flush->stack_name[0];
 }
 
 /* The kernel's name of a thread (/proc/self/task/TID/comm), or the name that it had at its end. */
@@ -91,7 +91,7 @@ uint32_t pp_thread_of_slot(struct pp_slot *slot, bool ended)
         flush->name_source = SOURCE_KERNEL;
     }
     if (!known && is_named_by_stack(slot)) {
-        define(slot, known, string_of(flush->own_name), SOURCE_HANDLER);
+        define(slot, known, string_of(flush->stack_name), SOURCE_HANDLER);
     } else if (!known || is_stale(slot, ended)) {
         enum source source;
         uint32_t name = find_name(slot, ended, &source);
@@ -103,7 +103,7 @@ uint32_t pp_thread_of_slot(struct pp_slot *slot, bool ended)
     return flush->log_named && !several ? flush->log_named : flush->log_thread;
 }
 
-void pp_thread_take_name(struct pp_slot *slot, const struct pp_record_context *record)
+void pp_thread_record_name(struct pp_slot *slot, const struct pp_record_context *record)
 {
     struct pp_slot_flush *flush = &slot->flush;
     size_t length = 0;
@@ -126,7 +126,7 @@ static uint32_t named_thread(struct pp_slot *slot)
         return flush->log_thread;
     }
     if (flush->name_source != SOURCE_HANDLER && is_named_by_stack(slot)) {
-        define(slot, true, string_of(flush->own_name), SOURCE_HANDLER);
+        define(slot, true, string_of(flush->stack_name), SOURCE_HANDLER);
         return flush->log_thread;
     }
     return pp_thread_named(&pp_interval.tables, flush->log_thread, atomic_load(&slot->tid), name,

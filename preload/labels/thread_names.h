@@ -8,7 +8,7 @@
 #include "../capture/slot.h"
 
 /* Takes in what a handler has read: the name of the samples that follow in the ring. */
-void pp_thread_take_name(struct pp_slot *slot, const struct pp_record_context *record);
+void pp_thread_record_name(struct pp_slot *slot, const struct pp_record_context *record);
 /* Returns the log's id of the slot's thread, for what is no sample. Defines it at first use and again when it has got
  * another name: to be called once per drain. */
 uint32_t pp_thread_of_slot(struct pp_slot *slot, bool ended);

@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #define DIRECTORY_MODE 0700
-#define MOST_LINKS     40 /* as the kernel has it */
+#define MAX_LINKS      40 /* as the kernel has it */
 
 static dev_t root_device;
 static ino_t root_inode; /* 0: unknown */
@@ -93,7 +93,7 @@ int pp_directory_open(const char *path, bool make)
         int fd = open_entry(directory, name, make);
         long error = check_entry(directory, fd, &is_link);
         if (!error && is_link) {
-            if (links++ == MOST_LINKS || !put_link(fd, way, sizeof way, rest))
+            if (links++ == MAX_LINKS || !put_link(fd, way, sizeof way, rest))
                 error = -ENOTDIR;
             rest = way;
             pp_sys_close(fd);

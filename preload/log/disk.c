@@ -25,7 +25,7 @@
 
 /* Names are PID-NANOSECONDS-8 hex digits.pyprof, as segment.c makes them: renamed files are the user's. */
 struct file {
-    uint64_t made_ns, written_ns; /* not before it was made; equal to that of one that was not measured */
+    uint64_t made_ns, written_ns; /* not before it was made; equal to made_ns where it was not measured */
     uint32_t pid, random;
     uint32_t blocks; /* 0: it was not measured */
 };
@@ -61,7 +61,7 @@ bool pp_disk_is_due(uint64_t bytes, uint64_t limit)
     return limit && pp_sys_random() % (limit / CHECKS + 1) < bytes;
 }
 
-static bool take_number(const char **at, uint64_t *number)
+static bool parse_number(const char **at, uint64_t *number)
 {
     const char *start = *at;
     for (*number = 0; **at >= '0' && **at <= '9'; ++*at)
@@ -69,7 +69,7 @@ static bool take_number(const char **at, uint64_t *number)
     return *at > start;
 }
 
-static bool take_random(const char *at, uint32_t *random)
+static bool parse_random(const char *at, uint32_t *random)
 {
     static const char digits[] = "0123456789abcdef";
     *random = 0;
@@ -85,12 +85,12 @@ static bool take_random(const char *at, uint32_t *random)
 static bool is_log_name(const char *at, struct file *file)
 {
     uint64_t pid;
-    if (strlen(at) >= NAME_SIZE || !take_number(&at, &pid) || pid > UINT32_MAX || *at++ != '-' ||
-        !take_number(&at, &file->made_ns) || *at++ != '-')
+    if (strlen(at) >= NAME_SIZE || !parse_number(&at, &pid) || pid > UINT32_MAX || *at++ != '-' ||
+        !parse_number(&at, &file->made_ns) || *at++ != '-')
         return false;
     file->pid = (uint32_t)pid;
     file->written_ns = file->made_ns;
-    return take_random(at, &file->random);
+    return parse_random(at, &file->random);
 }
 
 static const char *name_of(const struct file *file, char *name)

@@ -7,20 +7,20 @@
 #define LIMIT(kind, limit) [kind] = (limit),
 #define KEY(kind, limit)   [kind] = PP_KEY_##kind,
 
-enum kind { WHOLE, OWN, PP_LABEL_KINDS(ITEM) OWN_KEYS };
+enum kind { WHOLE, APP, PP_LABEL_KINDS(ITEM) APP_KEYS };
 
 static const uint32_t limits[] = {[WHOLE] = PP_LABEL_SETS_WHOLE,
-                                  [OWN] = PP_LABEL_SETS_OWN,
-                                  [OWN_KEYS] = PP_LABEL_SETS_OWN_KEYS,
+                                  [APP] = PP_LABEL_SETS_APP,
+                                  [APP_KEYS] = PP_LABEL_SETS_APP_KEYS,
                                   PP_LABEL_KINDS(LIMIT)};
 
 static unsigned kind_of(const char *key)
 {
     static const char *const keys[] = {PP_LABEL_KINDS(KEY)};
-    for (unsigned kind = OWN + 1; kind < OWN_KEYS; kind++)
+    for (unsigned kind = APP + 1; kind < APP_KEYS; kind++)
         if (strcmp(key, keys[kind]) == 0)
             return kind;
-    return OWN;
+    return APP;
 }
 
 /* Copies a set with the values up to a kind replaced; returns its length. */
@@ -30,7 +30,7 @@ static uint32_t with_others(char out[PP_LABELS_BYTES], const char *set, uint32_t
     for (const char *key = set, *value; key < set + length; key = value + strlen(value) + 1) {
         value = key + strlen(key) + 1;
         unsigned kind = kind_of(key);
-        const char *texts[] = {kind == OWN && up_to == OWN_KEYS ? PP_VALUE_OTHER : key,
+        const char *texts[] = {kind == APP && up_to == APP_KEYS ? PP_VALUE_OTHER : key,
                                kind <= up_to ? PP_VALUE_OTHER : value};
         size_t bytes[] = {strlen(texts[0]) + 1, strlen(texts[1]) + 1};
         if (used + bytes[0] + bytes[1] > PP_LABELS_BYTES)
@@ -56,7 +56,7 @@ uint32_t pp_labels_id(struct pp_tables *tables, const char *set, uint32_t length
 {
     char others[PP_LABELS_BYTES];
     uint32_t id = 0;
-    for (unsigned kind = WHOLE; length && !id && kind <= OWN_KEYS; kind++) {
+    for (unsigned kind = WHOLE; length && !id && kind <= APP_KEYS; kind++) {
         bool fresh = false;
         const char *bytes = kind == WHOLE ? set : others;
         uint32_t used = kind == WHOLE ? length : with_others(others, set, length, kind);

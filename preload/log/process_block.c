@@ -17,7 +17,7 @@
 
 #define COMMAND_LINE_MAX 16384
 #define OWN_PATH_MAX     64
-#define PADDING_LEAST    3 /* NULs that pad a title in the place of the arguments, rather than empty arguments */
+#define PADDING_MIN      3 /* NULs that pad a title in the place of the arguments, rather than empty arguments */
 #define TITLE_NS         10000000000u
 #define ARG_START_FIELD  48  /* of /proc/self/stat; env_end is the third after it */
 #define CPU_MASK_WORDS   128 /* 8,192 processors: the kernel's most */
@@ -106,7 +106,7 @@ static bool read_command_line(struct pp_segment *segment, size_t *length)
     size_t end = *length;
     while (end && !buffer[end - 1])
         end--;
-    if (*length - end >= PADDING_LEAST)
+    if (*length - end >= PADDING_MIN)
         *length = end + 1;
     uint64_t sum = pp_hash(buffer, *length);
     bool differs = sum != segment->command_line_sum;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaiting.h"
 
-void pp_awaiting_take(struct pp_slot *slot, struct pp_awaiting *awaiting, const struct pp_record_context *record)
+void pp_awaiting_add(struct pp_slot *slot, struct pp_awaiting *awaiting, const struct pp_record_context *record)
 {
     const struct pp_record_frame *frames = (const struct pp_record_frame *)(record + 1);
     awaiting->count = record->frames;

@@ -15,7 +15,7 @@ static void continue_walk(struct pp_native_stack *native)
 {
     while (native->continuable) {
         native->continuable = false;
-        if (!pp_module_meet(native->frames[native->count - 1].ip))
+        if (!pp_module_add_sampled(native->frames[native->count - 1].ip))
             return;
         native->table = pp_modules_draft();
         if (native->table)
@@ -29,7 +29,7 @@ static void meet_eval_body(struct pp_stacks *stacks)
     uintptr_t body = 0;
     if (stacks->interpreter)
         body = atomic_load(&pp_capture.eval[stacks->interpreter->index].body);
-    if (body && pp_module_meet(body))
+    if (body && pp_module_add_sampled(body))
         stacks->native.table = pp_modules_draft();
 }
 

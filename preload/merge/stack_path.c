@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack_path.h"
 
-#define MOST_STEPS 512u /* of the last stack; what is deeper is searched for */
+#define MAX_STEPS 512u /* of the last stack; what is deeper is searched for */
 
 /* The last stack. Its results hold for one interval of one segment: nodes are marked in each interval that uses them.
  */
@@ -11,7 +11,7 @@ static struct {
     struct {
         struct pp_path_key key;
         uint32_t node, frame; /* after the step */
-    } taken[MOST_STEPS];
+    } taken[MAX_STEPS];
 } last;
 
 struct pp_path pp_path_start(struct pp_tables *tables, uint64_t code_changes)
@@ -56,8 +56,8 @@ void pp_path_step(struct pp_path *path, struct pp_path_key key, uint32_t frame)
         path->failed = path->node == 0;
     }
     uint32_t i = path->steps++;
-    last.steps = path->failed ? 0 : i < MOST_STEPS ? i + 1 : MOST_STEPS;
-    if (i >= MOST_STEPS)
+    last.steps = path->failed ? 0 : i < MAX_STEPS ? i + 1 : MAX_STEPS;
+    if (i >= MAX_STEPS)
         return;
     last.taken[i].key = key;
     last.taken[i].node = path->node;

@@ -164,8 +164,8 @@ static void step_task(struct pp_path *path, struct pp_slot *slot, uint32_t conte
     step(path, pp_frame_pseudo(path->tables, PP_PSEUDO_TASK));
 }
 
-/* Whether a coroutine runs further out than the task: that of the task which has started this one eagerly, or which
- * runs a loop of its own. */
+/* Whether a coroutine runs further out than the task: the coroutine of a task that has started this task eagerly, or
+ * that runs a loop of its own. */
 static bool runs_in_other_task(struct pp_slot *slot, const struct view *view)
 {
     const struct pp_code *code;
@@ -192,11 +192,11 @@ static void step_run(struct pp_path *path, struct pp_slot *slot, const struct vi
     }
 }
 
-/* How the Python frames of 3.8–3.10 go to native frames: each eval frame runs one of them, from the root on. An eval
- * frame more than there are Python frames is the innermost one, on its way into or out of its function. Python frames
- * more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs. Of a
- * subinterpreter, eval frames more than there are Python frames are the outermost ones, of the interpreter that called
- * it. */
+/* Says how the Python frames of 3.8–3.10 are assigned to native frames: each eval frame runs one of them, from the root
+ * on. An eval frame more than there are Python frames is the innermost one, on its way into or out of its function.
+ * Python frames more than there are eval frames go to the innermost: in 3.10 throw() links generators that none runs.
+ * Of a subinterpreter, eval frames more than there are Python frames are the outermost ones, of the interpreter that
+ * called it. */
 struct counted {
     unsigned beyond; /* Python frames further out than all that the native walk saw */
     unsigned left;   /* eval frames that have none yet */

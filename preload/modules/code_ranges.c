@@ -7,7 +7,7 @@
 #define BLOCK_BYTES  16384
 #define BLOCK_RANGES ((BLOCK_BYTES - sizeof(uint64_t)) / sizeof(struct pp_code_range))
 #define FIRST_BLOCKS 512
-#define LEAST_PACK   1024u /* names that are refused before the others are packed again */
+#define MIN_PACK     1024u /* names that are refused before the others are packed again */
 
 struct pp_code_block {
     uint64_t count; /* never 0 */
@@ -230,7 +230,7 @@ static uint32_t name_id(struct pp_code_ranges *ranges, const char *name, size_t 
         pp_intern_init(&ranges->names, &ranges->arena);
     /* packing all names costs no more than the refusals before it */
     if (ranges->arena.mapped > PP_CODE_NAMES_MAX &&
-        (!ranges->crowded || (ranges->refused >= LEAST_PACK && ranges->refused >= ranges->count)))
+        (!ranges->crowded || (ranges->refused >= MIN_PACK && ranges->refused >= ranges->count)))
         pack_names(ranges);
     if (ranges->arena.mapped > PP_CODE_NAMES_MAX) {
         ranges->refused++;

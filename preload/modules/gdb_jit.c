@@ -75,8 +75,8 @@ static void put_functions(struct pp_gdb_jit *jit, const struct object_key *key, 
     pp_unmap(copy, key->size);
 }
 
-/* False when it is left for the next refresh. */
-static bool take_object(struct pp_gdb_jit *jit, const struct object_key *key)
+/* Returns false when the object is left for the next refresh. */
+static bool read_object(struct pp_gdb_jit *jit, const struct object_key *key)
 {
     bool fresh;
     if (!jit->objects.arena)
@@ -122,7 +122,7 @@ void pp_gdb_jit_walk(struct pp_gdb_jit *jit, uintptr_t descriptor)
             jit->complete = false;
             return;
         }
-        if (identify(at, &entry, &key) && !take_object(jit, &key))
+        if (identify(at, &entry, &key) && !read_object(jit, &key))
             jit->complete = false;
         previous = at;
         at = entry.next;

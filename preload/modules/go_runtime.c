@@ -25,7 +25,7 @@ static bool has_note(const struct dl_phdr_info *object)
     return false;
 }
 
-/* A build without its id has no note; one that uses cgo has the symbol. */
+/* A build without its id has no note; a build that uses cgo has the symbol. */
 static bool is_go(const struct dl_phdr_info *object)
 {
     return has_note(object) || pp_elf_symbol(object, "crosscall2");
@@ -46,7 +46,7 @@ bool pp_go_is_loaded(void)
     return found;
 }
 
-/* Finds the ELF header below an address: the first page that begins with one. 0: none, or too far. */
+/* Finds the ELF header below an address, at the beginning of a page. 0: there is none, or it is too far. */
 static uintptr_t header_below(uintptr_t address)
 {
     int pid = pp_sys_getpid();

@@ -84,8 +84,8 @@ static bool is_another(const struct pp_perf_map *map, int fd, const struct stat 
 }
 
 /* Returns how many bytes were used: whole lines, and all of a line that is longer than the buffer. */
-static size_t take_lines(struct pp_perf_map *map, const char *bytes, size_t length, bool full,
-                         struct pp_code_ranges *ranges, uint32_t source, uint32_t refresh)
+static size_t parse_lines(struct pp_perf_map *map, const char *bytes, size_t length, bool full,
+                          struct pp_code_ranges *ranges, uint32_t source, uint32_t refresh)
 {
     size_t done = 0;
     const char *newline;
@@ -122,7 +122,7 @@ static enum pp_perf_map_result read_open(struct pp_perf_map *map, int fd, struct
         long length = pp_sys_pread(fd, buffer, CHUNK, map->offset);
         if (length <= 0)
             break;
-        size_t done = take_lines(map, buffer, (size_t)length, (size_t)length == CHUNK, ranges, source, refresh);
+        size_t done = parse_lines(map, buffer, (size_t)length, (size_t)length == CHUNK, ranges, source, refresh);
         if (!done)
             break; /* the last line is being written */
         remember(map, buffer, done);

@@ -48,7 +48,7 @@ static int64_t read_signed_varint(struct pp_bytes *table)
     return value & 1 ? -(int64_t)(value >> 1) : (int64_t)(value >> 1);
 }
 
-static void take_columns(struct pp_position *position, uint64_t column, uint64_t end_column)
+static void set_columns(struct pp_position *position, uint64_t column, uint64_t end_column)
 {
     if (!column || !end_column || column > UINT32_MAX || end_column > UINT32_MAX)
         return;
@@ -62,14 +62,14 @@ static struct pp_position read_entry(struct pp_bytes *table, unsigned form, uint
     struct pp_position position = {.line = line, .end_line = line};
     if (form <= FORM_SHORT_LAST) {
         uint32_t byte = (uint32_t)pp_bytes_unsigned(table, 1), column = form << 3 | byte >> 4;
-        take_columns(&position, column + 1, column + (byte & 15) + 1);
+        set_columns(&position, column + 1, column + (byte & 15) + 1);
     } else if (form <= FORM_ONE_LINE_2) {
         uint32_t column = (uint32_t)pp_bytes_unsigned(table, 1), end_column = (uint32_t)pp_bytes_unsigned(table, 1);
-        take_columns(&position, column + 1, end_column + 1);
+        set_columns(&position, column + 1, end_column + 1);
     } else if (form == FORM_LONG) {
         position.end_line = line + (uint32_t)read_varint(table);
         uint64_t column = read_varint(table), end_column = read_varint(table); /* stored + 1; 0: unknown */
-        take_columns(&position, column, end_column);
+        set_columns(&position, column, end_column);
     } else if (form == FORM_NONE) {
         position = (struct pp_position){0};
     }

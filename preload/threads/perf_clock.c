@@ -16,7 +16,7 @@
 #define NS_PER_SECOND 1000000000u
 #define WORTH_NS      500000u   /* CPU time of a thread that is worth an event without a sample */
 #define YOUNG_NS      50000000u /* from the first of some threads that begin to the events for those that live on */
-#define FIRST_LEAST   8u        /* the first period is this part of the period or more */
+#define FIRST_MIN     8u        /* the first period is this part of the period or more */
 #define END_NS        50000000u /* at most, for the flush thread to end all events */
 #define PAUSE_NS      100000
 #define SET_OWNER     15 /* F_SETOWN_EX */
@@ -172,7 +172,7 @@ static bool direct(int opened, int wanted, int tid)
  * event signals with that period until it gets its own. */
 static uint64_t first_period_ns(uint64_t period_ns)
 {
-    uint64_t least_ns = period_ns / FIRST_LEAST;
+    uint64_t least_ns = period_ns / FIRST_MIN;
     return period_ns < pp_sys_tick_ns() ? period_ns : least_ns + pp_sys_random() % (period_ns - least_ns);
 }
 

@@ -2,10 +2,10 @@
 /* A second clock for threads that the kernel's ticks miss: perf_event_open(PERF_COUNT_SW_TASK_CLOCK), a timer of high
  * resolution that runs while its thread does. Flush thread only, except for pp_events_end.
  *
- * The event signals in the thread's own code only (exclude_kernel): every user may have that up to perf_event_paranoid
- * 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made poll fail by
- * EINTR; PERF's sigtrap, which was not tried, would send SIGTRAP, which ends an image that a raw exec has made
- * meanwhile). The thread's timer stays armed and samples what the kernel does for the thread (handler/due.h).
+ * The event signals in the thread's own code only (exclude_kernel): every user may have that up to
+ * perf_event_paranoid 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made
+ * poll fail by EINTR; PERF's sigtrap, which was not tried, would send SIGTRAP, which ends an image that a raw exec has
+ * made meanwhile). The thread's timer stays armed and samples what the kernel does for the thread (handler/due.h).
  *
  * Descriptors. An event lives as long as its descriptor, which is in the flush thread's own table: the program never
  * sees it, and without a table of our own there are no events. Its number is the slot's index and PP_EVENT_FIRST_FD, by
@@ -15,8 +15,9 @@
  *
  * Signal. Only SIGURG: where the kernel cannot queue a real-time signal of an event it sends SIGIO, which is deadly,
  * and a signal that comes late, in the image after exec or when the program has taken the signal over, must be
- * harmless. Whoever ends the events, before our signal moves or would harm a thread, stores the reason and then reads
- * how many are open; whoever makes an event counts it and then reads the reason: one of the two sees the other. */
+ * harmless. A thread that ends the events, before our signal moves or would harm a thread, stores the reason and then
+ * reads how many are open. A thread that makes an event counts it and then reads the reason. So at least one of the two
+ * sees the other. */
 #ifndef PP_THREADS_PERF_CLOCK_H
 #define PP_THREADS_PERF_CLOCK_H
 

@@ -64,7 +64,7 @@ void pp_threads_warn_too_many(void)
 struct pp_slot *pp_slot_claim(void)
 {
     struct pp_slot *slot = NULL;
-    pp_lock_take(&registry);
+    pp_lock_acquire(&registry);
     if (free_count)
         slot = pp_slot_at(free_slots[--free_count]);
     else if (slot_count < PP_MAX_THREADS && (slot = map_slot(slot_count))) {
@@ -75,7 +75,7 @@ struct pp_slot *pp_slot_claim(void)
         clear_thread(slot);
         pp_slot_become(slot, PP_SLOT_CLAIMED);
     }
-    pp_lock_drop(&registry);
+    pp_lock_release(&registry);
     if (!slot) {
         atomic_fetch_add(&pp_thread_reasons[PP_REASON_NO_SLOT], 1);
         pp_threads_warn_too_many();
@@ -88,11 +88,11 @@ void pp_slot_release(struct pp_slot *slot)
     /* a burst of threads does not keep their rings for ever */
     if (atomic_load(&slot->ring.head) > RING_KEPT)
         pp_sys_madvise(slot->ring.buffer + RING_KEPT, slot->ring.size - RING_KEPT, PP_MADV_DONTNEED);
-    pp_lock_take(&registry);
+    pp_lock_acquire(&registry);
     PP_CHECK(free_count < slot_count);
     pp_slot_become(slot, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;
-    pp_lock_drop(&registry);
+    pp_lock_release(&registry);
 }
 
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
@@ -112,8 +112,8 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
 
 void pp_thread_unblock(struct pp_slot *slot)
 {
-    slot->thread.own_signal = atomic_load(&pp_capture.signal);
-    uint64_t bit = (uint64_t)1 << (slot->thread.own_signal - 1);
+    slot->thread.profiler_signal = atomic_load(&pp_capture.signal);
+    uint64_t bit = (uint64_t)1 << (slot->thread.profiler_signal - 1);
     if (!(pp_sys_signal_mask(SIG_BLOCK, 0) & bit))
         return;
     slot->thread.believes_blocked = true; /* first: a signal of the program's may be pending */
@@ -160,7 +160,7 @@ void pp_thread_never_arm(void)
     pp_timer_disarm(slot, PP_TIMER_UNREACHABLE);
     /* a signal that comes late would end the process: the handler's system calls would be dispatched, too */
     if (!pp_events_end("a thread has its system calls dispatched to itself"))
-        pp_sys_signal_mask(SIG_BLOCK, pp_own_signal_bit());
+        pp_sys_signal_mask(SIG_BLOCK, pp_profiler_signal_bit());
 }
 
 /* A thread that others push off its CPU meets fewer ticks, at moments that have nothing to do with its own work (three
@@ -190,14 +190,14 @@ void pp_thread_unreachable(struct pp_slot *slot)
 void pp_thread_end(struct pp_slot *slot)
 {
     struct pp_slot_thread *thread = &slot->thread;
-    /* by the signal that it has followed last: another one is ours since then, if it had no time to follow that */
-    bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) >> (thread->own_signal - 1) & 1;
+    /* by the signal that it has followed last: ours may have changed since, if it had no time to follow that */
+    bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) >> (thread->profiler_signal - 1) & 1;
     pp_timer_disarm(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
     thread->pushed_off = was_pushed_off();
     pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)thread->final_name, 0, 0);
     atomic_store(&thread->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     if (thread->believes_blocked) /* nothing corrects what the thread reads from here on */
-        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (thread->own_signal - 1));
+        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (thread->profiler_signal - 1));
     if (thread->is_main) {
         atomic_store(&pp_process.main_watched, false);
         atomic_store(&pp_process.main_ended, true);

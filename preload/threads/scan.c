@@ -22,9 +22,9 @@
 #define MAX_SUSPECTS 256
 #define FRESH_NS     900000000u /* so long the scan comes more often for a suspect */
 #define OFTEN_NS     50000000u  /* between two of these */
-/* A program that has made threads past us for once (a library's allocator that has some of its own) is scanned each
- * such part of the time in which none has come or gone, at most once a second. At 20 scans a second these took a tenth
- * of what profiling cost polars. */
+/* A program that has made threads by raw system calls before (a library's allocator that has some of its own) is
+ * scanned again after this part of the time in which no thread has come or gone, at most once a second. At 20 scans a
+ * second these took a tenth of what profiling cost polars. */
 #define QUIET_SHARE    4
 #define SELDOM_NS      1000000000u
 #define SUSPECT_CPU_NS 2000000u
@@ -37,11 +37,11 @@ static unsigned suspect_count;
 /* The program makes threads past pthread_create and clone. The count stays when one ends as another begins. */
 static bool unregistered;
 static uint64_t changed_ns; /* CLOCK_MONOTONIC when one of these was found, or gone */
-/* Threads have ended without a report: until their slots end they hide as many that have begun past us. */
+/* Threads have ended without a report: until their slots end they hide as many threads that bypassed our wrappers. */
 static bool unreported;
 
 struct scan {
-    int own_tid;
+    int flush_tid;
     unsigned next_count;
     struct suspect next[MAX_SUSPECTS];
 };
@@ -207,10 +207,11 @@ static bool note_suspect(struct scan *scan, int tid)
     return seen;
 }
 
-/* Whether the tid is that of a thread that note_known() has not noted: not ours, nor the zombie of the main thread. */
-static bool is_unknown(int tid, int own_tid)
+/* Whether note_known() has not noted the thread, and it is neither the one to skip nor the zombie of the main thread.
+ */
+static bool is_unknown(int tid, int skipped_tid)
 {
-    return tid && tid != own_tid && !*known_place(tid) &&
+    return tid && tid != skipped_tid && !*known_place(tid) &&
            !(atomic_load(&pp_process.main_ended) && tid == pp_sys_getpid());
 }
 
@@ -218,7 +219,7 @@ static void inspect(const char *name, void *argument)
 {
     struct scan *scan = argument;
     int tid = tid_of(name);
-    if (!is_unknown(tid, scan->own_tid) || !note_suspect(scan, tid) ||
+    if (!is_unknown(tid, scan->flush_tid) || !note_suspect(scan, tid) ||
         pp_sys_clock_ns(pp_thread_cpu_clock(tid)) < SUSPECT_CPU_NS || has_slot(tid, true))
         return;
     adopt(tid, 0);
@@ -241,7 +242,7 @@ static void check_main(void)
     atomic_store(&pp_process.main_ended, true);
 }
 
-/* Returns after what time to scan for threads that come past us; 0: there are none. */
+/* Returns after what time to scan for threads that bypass our wrappers; 0: there are none. */
 static uint64_t pause_of(bool fresh, uint64_t now)
 {
     uint64_t quiet = (now - changed_ns) / QUIET_SHARE;
@@ -250,14 +251,14 @@ static uint64_t pause_of(bool fresh, uint64_t now)
     return !unregistered ? 0 : quiet < SELDOM_NS ? quiet : SELDOM_NS;
 }
 
-uint64_t pp_threads_scan(int own_tid)
+uint64_t pp_threads_scan(int flush_tid)
 {
     static struct scan scan;
     check_main();
     if (unregistered || unreported)
         end_gone(!unreported);
     unsigned threads = pp_kernel_thread_count();
-    scan.own_tid = own_tid;
+    scan.flush_tid = flush_tid;
     scan.next_count = 0;
     if (!threads || threads == count_all()) {
         suspect_count = 0;
@@ -286,7 +287,7 @@ bool pp_threads_may_be_unregistered(void)
 }
 
 struct unregistered {
-    int own_tid;
+    int caller_tid;
     uint64_t sum_ns;
 };
 
@@ -294,13 +295,13 @@ static void add_unregistered(const char *name, void *argument)
 {
     struct unregistered *found = argument;
     int tid = tid_of(name);
-    if (is_unknown(tid, found->own_tid))
+    if (is_unknown(tid, found->caller_tid))
         found->sum_ns += pp_sys_clock_ns(pp_thread_cpu_clock(tid));
 }
 
 uint64_t pp_threads_unregistered_ns(void)
 {
-    struct unregistered found = {.own_tid = pp_sys_gettid()};
+    struct unregistered found = {.caller_tid = pp_sys_gettid()};
     note_known(true);
     each_task(add_unregistered, &found);
     return found.sum_ns;
@@ -321,7 +322,7 @@ static void adopt_older(const char *name, void *argument)
 
 void pp_threads_adopt_older(void)
 {
-    int own_tid = pp_sys_gettid();
+    int caller_tid = pp_sys_gettid();
     if (pp_kernel_thread_count() > 1)
-        each_task(adopt_older, &own_tid);
+        each_task(adopt_older, &caller_tid);
 }

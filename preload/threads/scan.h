@@ -6,9 +6,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. Skips own_tid, the
- * flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
-uint64_t pp_threads_scan(int own_tid);
+/* Finds threads that were not registered (raw clone, older than us) and slots whose thread is gone. Skips flush_tid,
+ * the flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
+uint64_t pp_threads_scan(int flush_tid);
 
 struct pp_slot;
 /* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported
@@ -19,10 +19,10 @@ void pp_thread_vanished(struct pp_slot *slot);
 bool pp_thread_lingers(const struct pp_slot *slot);
 
 /* Whether each thread that the kernel has now, but for the flush thread, has a slot whose clock is read, and no thread
- * is known to have been made past us. Flush thread only. */
+ * is known to have bypassed our wrappers. Flush thread only. */
 bool pp_threads_are_known(void);
 
-/* Whether threads of the process are known to have begun or ended past us. Flush thread only. */
+/* Whether threads of the process are known to have begun or ended by raw system calls. Flush thread only. */
 bool pp_threads_may_be_unregistered(void);
 
 /* Returns the CPU time of the threads that have no slot; reads the list of all. Flush thread only. */

@@ -35,13 +35,13 @@ static _Atomic uint64_t named;
 static uint64_t begin_change(void)
 {
     uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
-    pp_lock_take(&changing);
+    pp_lock_acquire(&changing);
     return mask;
 }
 
 static void end_change(uint64_t mask)
 {
-    pp_lock_drop(&changing);
+    pp_lock_release(&changing);
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
@@ -115,7 +115,7 @@ bool pp_signal_install(void)
 
 void pp_signal_follow(struct pp_slot *slot)
 {
-    if (slot->thread.own_signal == atomic_load(&pp_capture.signal))
+    if (slot->thread.profiler_signal == atomic_load(&pp_capture.signal))
         return;
     uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX); /* no signal asks for the same meanwhile */
     pp_sys_signal_mask(SIG_SETMASK, pp_slot_follow_signal(slot, mask));
@@ -132,15 +132,17 @@ static void follow_here(void)
 static bool has_to_follow(const struct pp_slot *slot)
 {
     return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.believes_blocked &&
-           slot->thread.own_signal != atomic_load(&pp_capture.signal) && atomic_load(&slot->tid) != pp_sys_gettid();
+           slot->thread.profiler_signal != atomic_load(&pp_capture.signal) &&
+           atomic_load(&slot->tid) != pp_sys_gettid();
 }
 
 /* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. */
 static void ask_to_follow(const struct pp_slot *slot)
 {
-    siginfo_t info = {.si_signo = slot->thread.own_signal, .si_code = SI_TIMER};
+    siginfo_t info = {.si_signo = slot->thread.profiler_signal, .si_code = SI_TIMER};
     info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
-    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.own_signal, (long)&info);
+    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.profiler_signal,
+                (long)&info);
 }
 
 static bool is_running(const struct pp_slot *slot)
@@ -207,10 +209,10 @@ void pp_signal_give_away(const sigset_t *wanted)
         return;
     if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
         atomic_fetch_or(&named, wanted->__val[0]);
-    if (!(wanted->__val[0] & pp_own_signal_bit()))
+    if (!(wanted->__val[0] & pp_profiler_signal_bit()))
         return;
     uint64_t mask = begin_change();
-    if (wanted->__val[0] & pp_own_signal_bit())
+    if (wanted->__val[0] & pp_profiler_signal_bit())
         give_away(mask, true);
     end_change(mask);
     follow_here();
@@ -220,7 +222,7 @@ sigset_t pp_signal_waited(const struct pp_slot *slot, const sigset_t *set)
 {
     sigset_t waited = *set;
     if (names_all(set))
-        waited.__val[0] &= ~((uint64_t)1 << (slot->thread.own_signal - 1));
+        waited.__val[0] &= ~((uint64_t)1 << (slot->thread.profiler_signal - 1));
     return waited;
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses our signal and keeps its action.
  *
- * The default is SIGURG: the kernel ignores it where it has no handler, so whatever action a program sets past us, a
- * tick is never deadly; debuggers pass it on without a word; and hardly a program uses it. A program may set it to
- * SIG_DFL or SIG_IGN, and reads back what it set, while our handler stays. A program that handles it, or blocks it or
- * waits for it by name, or that is sent it by others, gets it whole: our timers move to the highest real-time signal
- * that the program neither handles nor has named. Go's runtime and PostgreSQL use SIGURG. */
+ * The default is SIGURG: the kernel ignores it where it has no handler, so a tick is never deadly, whatever action a
+ * program sets by a raw system call; debuggers pass it on without a word; and hardly a program uses it. A program may
+ * set it to SIG_DFL or SIG_IGN, and reads back what it set, while our handler stays. A program that handles it, or
+ * blocks it or waits for it by name, or that is sent it by others, gets it whole: our timers move to the highest
+ * real-time signal that the program neither handles nor has named. Go's runtime and PostgreSQL use SIGURG. */
 #ifndef PP_THREADS_SIGNAL_H
 #define PP_THREADS_SIGNAL_H
 

@@ -30,7 +30,7 @@ bool pp_threads_watch_ends(void (*on_end)(struct pp_slot *slot))
     return true;
 }
 
-void pp_thread_tie(struct pp_slot *slot)
+void pp_thread_bind(struct pp_slot *slot)
 {
     pp_real()->pthread_setspecific(end_key, slot);
 }

@@ -10,7 +10,7 @@
 
 #define NS_PER_SECOND 1000000000u
 #define PERMILLE      1000u /* of the period */
-#define OFF_LEAST     50u
+#define OFF_MIN       50u
 #define EACH_TICK_NS  1000u
 
 static struct {
@@ -43,7 +43,7 @@ static uint64_t time_left(int id)
 
 uint64_t pp_timer_draw_ns(uint64_t random)
 {
-    uint64_t off = OFF_LEAST + (random >> 32) % (PP_TIMER_OFF_MOST - OFF_LEAST + 1);
+    uint64_t off = OFF_MIN + (random >> 32) % (PP_TIMER_OFF_MAX - OFF_MIN + 1);
     return pp_timers_interval_ns() * (random >> 63 ? PERMILLE + off : PERMILLE - off) / PERMILLE;
 }
 
@@ -78,8 +78,8 @@ static void delete_timer(int id)
     atomic_fetch_sub(&timers.count, 1);
 }
 
-/* Takes a place of those that RLIMIT_SIGPENDING allows, half of which are the program's. */
-static bool take_place(void)
+/* Reserves one of the timers that RLIMIT_SIGPENDING allows, half of which are the program's. */
+static bool reserve_place(void)
 {
     struct rlimit limit = {RLIM_INFINITY, RLIM_INFINITY};
     pp_syscall4(SYS_prlimit64, 0, RLIMIT_SIGPENDING, 0, (long)&limit);
@@ -93,7 +93,7 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
     if (atomic_load(&slot->timer) < PP_TIMER_NONE)
         return 0;
-    if (!take_place())
+    if (!reserve_place())
         return EAGAIN;
     int tid = atomic_load(&slot->tid), id = PP_TIMER_NONE, none = PP_TIMER_NONE;
     struct sigevent event = {0};

@@ -11,9 +11,9 @@
  *   timer that the flush thread was making meanwhile finds one of them in place of NONE, and is deleted. So no timer
  *   outlives its thread.
  *
- * Whoever changes our signal (threads/signal.c) stores it and then renews every timer; whoever makes a timer puts the
- * id in and then reads the signal again: one of the two sees the other. The end of profiling (pp_process.silent, then
- * disarm) goes the same way. */
+ * A thread that changes our signal (threads/signal.c) stores it and then renews every timer. A thread that makes a
+ * timer puts the id in and then reads the signal again. So at least one of the two sees the other. The end of profiling
+ * (pp_process.silent, then disarm) goes the same way. */
 #ifndef PP_THREADS_TIMERS_H
 #define PP_THREADS_TIMERS_H
 
@@ -30,8 +30,8 @@ enum pp_first_expiry {
     PP_FIRST_AS_DUE,
 };
 
-#define PP_TIMER_SLOW_NS  1000000000u
-#define PP_TIMER_OFF_MOST 100u /* by which an interval differs from the period, in permille of it */
+#define PP_TIMER_SLOW_NS 1000000000u
+#define PP_TIMER_OFF_MAX 100u /* by which an interval differs from the period, in permille of it */
 
 /* Creates the slot's timer on its tid's CPU clock. The interval is 5 to 10 % longer or shorter than the period, so that
  * work that repeats after one period, or a few, is met at another point each time: 100 samples go round it five times.
@@ -59,7 +59,7 @@ void pp_timers_set_period_ns(uint64_t period_ns);
 /* Returns the longest interval that a timer of this period has. */
 static inline uint64_t pp_timer_longest_ns(uint64_t period_ns)
 {
-    return period_ns + period_ns * PP_TIMER_OFF_MOST / 1000;
+    return period_ns + period_ns * PP_TIMER_OFF_MAX / 1000;
 }
 
 /* Returns an interval by a random number: 5 to 10 % longer or shorter than the current one. */

@@ -74,7 +74,7 @@ static bool cfa_is_simple(const struct run *run)
 static struct pp_bytes block(struct run *run)
 {
     uint64_t size = pp_bytes_uleb(&run->code);
-    const uint8_t *start = pp_bytes_take(&run->code, size);
+    const uint8_t *start = pp_bytes_advance(&run->code, size);
     struct pp_bytes b = {start, start ? start + size : NULL, false};
     return b;
 }

@@ -128,7 +128,7 @@ static bool read_entry(const struct pp_memory_copy *copy, struct entry *entry)
 static bool augmentation(struct pp_bytes *b, const char *letters, struct pp_cie *out)
 {
     uint64_t size = pp_bytes_uleb(b);
-    const uint8_t *start = pp_bytes_take(b, size);
+    const uint8_t *start = pp_bytes_advance(b, size);
     if (!start)
         return false;
     struct pp_bytes data = {start, start + size, false};
@@ -209,7 +209,7 @@ bool pp_eh_frame_fde(const struct pp_memory_copy *copy, const struct pp_cie *cie
     out->end = out->start + size;
     if (cie->has_augmentation_data) {
         uint64_t skip = pp_bytes_uleb(&b);
-        pp_bytes_take(&b, skip);
+        pp_bytes_advance(&b, skip);
     }
     out->instructions = b;
     return !b.failed;

@@ -71,7 +71,7 @@ static size_t row_count(const struct pp_vector *rows)
     return rows->used / sizeof(struct pp_unwind_row);
 }
 
-/* A module's rows end with one that closes its last function, so they have no end of their own. */
+/* A module's rows end with a row that closes its last function, so they have no end of their own. */
 static bool load(struct pp_row_builder *builder, const struct pp_module_range *module)
 {
     size_t rows = module->row_count * sizeof *module->rows;

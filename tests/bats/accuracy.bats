@@ -64,7 +64,7 @@ measured() {
     collapsed >stacks.txt
     info >info.json
     reader accounting info.json
-    reader burned truth info.json
+    reader cpu_used truth info.json
 }
 
 # all_threads_are COUNT, of which some may not have ended yet when the process does: Python joins a thread too early.
@@ -109,7 +109,7 @@ without_timers() {
     grep -q 'without a timer' info.txt || fail "info does not say what is missing: $(cat info.txt)"
     info >info.json
     reader accounting info.json
-    reader burned truth info.json
+    reader cpu_used truth info.json
 }
 
 @test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {

@@ -28,8 +28,8 @@ embed() {
     collapsed >stacks.txt
 }
 
-# Each of these Python functions burned 250 ms.
-burned() {
+# Each of these Python functions used 250 ms.
+cpu_used() {
     local function
     for function in "$@"; do
         cpu_near "$(reader inclusive stacks.txt "$function")" 250000000 20 "$function"
@@ -83,11 +83,11 @@ late() {
     case $VERSION in 3.8.* | 3.13.*) modes="local global" ;; esac
     for mode in $modes; do
         embed "$mode"
-        burned in_main in_old_thread in_other_old_thread
+        cpu_used in_main in_old_thread in_other_old_thread
         reader stacks stacks.txt 'main \(embed\)' '.*libpython3.*' 'in_main \(<string>:2\)'
         reader stacks stacks.txt 'old_thread \(embed\)' '.*libpython3.*' 'in_old_thread \(<string>:2\)'
         info >info.json
-        # What the program burned before it had a Python is no part of the sums.
+        # What the program used before it had a Python is no part of the sums.
         between 100000000 "$(reader field info.json before_start_ns)" 400000000 "before_start_ns"
         between 700000000 "$(reader field info.json cpu_ns)" 1300000000 "cpu_ns"
         rm -r pyprof.out
@@ -103,7 +103,7 @@ main_ends() {
     for mode in main_gone main_goes; do
         embed $mode >out.txt
         [ "$(cat out.txt)" = $'the thread ends\nat exit' ] || fail "$mode: it says: $(cat out.txt)"
-        burned goes_on goes_on_further
+        cpu_used goes_on goes_on_further
         info >info.json
         reader accounting info.json
         grep -qF "$mode" info.json || fail "$mode: no command line: $(cat info.json)"
@@ -125,7 +125,7 @@ main_ends() {
 
 closed() {
     embed close
-    burned in_main in_old_thread in_other_old_thread
+    cpu_used in_main in_old_thread in_other_old_thread
     reader stacks stacks.txt 'main \(embed\)' 'late \(embed\)' 'burn_native \(embed\).*'
 }
 
@@ -135,7 +135,7 @@ closed() {
 
 deep() {
     embed deepbind
-    burned in_main_later in_old_thread in_other_old_thread in_young_thread
+    cpu_used in_main_later in_old_thread in_other_old_thread in_young_thread
 }
 
 @test "libpython loaded with RTLD_DEEPBIND: profiled from the program's next thread on" {
@@ -144,7 +144,7 @@ deep() {
 
 lives() {
     embed again
-    burned first_life second_life third_life
+    cpu_used first_life second_life third_life
     share=$(reader share stacks.txt '\[python.*\]')
     [ "$share" -le $((5 + $(few 3))) ] || fail "$share % of the CPU has no whole Python stack: $(grep '\[python' stacks.txt)"
 }
@@ -155,9 +155,9 @@ lives() {
 
 guests() {
     embed apps
-    burned app_one app_two app_one_again app_two_again app_one_in_thread main_at_last
+    cpu_used app_one app_two app_one_again app_two_again app_one_in_thread main_at_last
     # In 3.8 and 3.9 nothing on a thread's stack tells whose thread state runs there.
-    case $VERSION in 3.8.* | 3.9.*) ;; *) burned app_two_in_thread app_two_without_gil app_two_in_other_thread ;; esac
+    case $VERSION in 3.8.* | 3.9.*) ;; *) cpu_used app_two_in_thread app_two_without_gil app_two_in_other_thread ;; esac
     [ "$(reader share stacks.txt 'app_one \(.*' 'app_two \(.*')" -eq 0 ] || fail "app_two below app_one"
     [ "$(reader share stacks.txt 'app_two \(.*' 'app_one.* \(.*')" -eq 0 ] || fail "app_one below app_two"
 }
@@ -174,7 +174,7 @@ own_gil() {
         ;;
     esac
     embed own
-    burned own_one own_two main_at_last
+    cpu_used own_one own_two main_at_last
 }
 
 @test "subinterpreters with a GIL of their own, at once" {
@@ -183,7 +183,7 @@ own_gil() {
 
 ended_elsewhere() {
     embed finalize
-    burned in_main at_the_end
+    cpu_used in_main at_the_end
 }
 
 @test "Py_Finalize in a thread that is not the main one" {
@@ -192,7 +192,7 @@ ended_elsewhere() {
 
 orphaned() {
     embed orphan
-    burned before_the_end
+    cpu_used before_the_end
     [ "$(reader share stacks.txt '.* \(<string>:\d+\)' 'burn_native \(embed\)')" -eq 0 ] || fail "Python frames after the end"
     [ "$(reader share stacks.txt 'burn_native \(embed\)' '.* \(<string>:\d+\)')" -eq 0 ] || fail "Python frames after the end"
     [ "$(reader share stacks.txt 'burn_native \(embed\)')" -ge 20 ] || fail "$(cat stacks.txt)"
@@ -283,7 +283,7 @@ END
 
 workers() {
     embed workers
-    burned in_first_worker in_second_worker
+    cpu_used in_first_worker in_second_worker
     "$PYPROF" runs >runs.txt
     lines_of runs.txt 2 ' 2 .*embed workers'
     # The server that is started next is another launch.
@@ -308,11 +308,11 @@ both() {
         return 0
     fi
     embed "$mode" "$first" "$first_home"
-    burned "$@"
+    cpu_used "$@"
     rm -r pyprof.out
     read -r LIBRARY HOME_OF_LIBRARY first first_home <<<"$first $first_home $LIBRARY $HOME_OF_LIBRARY"
     embed "$mode" "$first" "$first_home"
-    burned "$@"
+    cpu_used "$@"
 }
 
 apart() {
@@ -356,7 +356,7 @@ collect() {
     profiled "$BUILD/workloads/embed" many "${arguments[@]}" 2>embed.err || fail "status $?: $(cat embed.err)"
     lines_of embed.err 1 'Python 3\.[0-9]+\.[0-9]+: native frames only, there are too many interpreters'
     collapsed >stacks.txt
-    burned one_of_many two_of_many three_of_many four_of_many
+    cpu_used one_of_many two_of_many three_of_many four_of_many
     [ "$(reader inclusive stacks.txt five_of_many)" -eq 0 ] || fail "the fifth has frames"
 }
 
@@ -467,7 +467,7 @@ beside_an_old_one() {
     profiled "${EMBED[@]}" two "$OLD" "$OLD_HOME" "$LIBRARY" "$HOME_OF_LIBRARY" 2>embed.err || fail "status $?: $(cat embed.err)"
     lines_of embed.err 1 'Python 3\.[67]\.[0-9]+: native frames only, its version is not known'
     collapsed >stacks.txt
-    burned second in_thread_of_second second_alone
+    cpu_used second in_thread_of_second second_alone
     info >info.json
     grep -q "\"python_version\": \"$VERSION\"" info.json || fail "$(grep python_version info.json)"
 }
@@ -585,7 +585,7 @@ END
     PYTHONHOME=$HOME_OF_LIBRARY profiled ./copies >copies.txt 2>&1 || fail "status $?: $(cat copies.txt)"
     lines_of copies.txt 1 '^1$'
     collapsed >stacks.txt
-    burned copied
+    cpu_used copied
 }
 
 @test "an executable that has its own copies of libpython's types" {

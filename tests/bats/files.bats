@@ -364,8 +364,8 @@ END
     OUT=volume collapsed --all >stacks.txt
     "$PYPROF" info --json --all volume >info.json
     # All runs, where cpu_at_least would take the last one.
-    burned=$(reader inclusive stacks.txt burn)
-    [ "$burned" -ge 1150000000 ] || reader near "$burned" 1200000000 12 "burn in six programs of pid 1" info.json
+    used=$(reader inclusive stacks.txt burn)
+    [ "$used" -ge 1150000000 ] || reader near "$used" 1200000000 12 "burn in six programs of pid 1" info.json
     [ "$(grep -c '"pid": 1,' info.json)" -eq 6 ] || fail "$(cat info.json)"
 }
 
@@ -461,12 +461,12 @@ ages() {
 import json, sys
 
 info, zeros = (json.load(open(name))["processes"][0] for name in ("info.json", "zeros.json"))
-burned, at = map(int, open("clock").read().split())
+used, at = map(int, open("clock").read().split())
 # On a full machine we may come to write when the program has not been on for long.
 late = max(0, at - info["end_unix_ns"])
 # What it used since the last flush fits into the time since then, and into that which the flush took.
-if burned - info["cpu_ns"] - info["before_start_ns"] > late + 400e6 or info["ended"]:
-    sys.exit(f"{burned} ns burned, {info['cpu_ns']} in the file, which ends {late} ns before")
+if used - info["cpu_ns"] - info["before_start_ns"] > late + 400e6 or info["ended"]:
+    sys.exit(f"{used} ns used, {info['cpu_ns']} in the file, which ends {late} ns before")
 for key in "cpu_ns", "sampled_ns", "samples":
     if info[key] != zeros[key]:
         sys.exit(f"zeros behind it change {key}")

@@ -69,7 +69,7 @@ one_task() {
     collapsed >stacks.txt
     info >info.json
     reader split truth stacks.txt info.json 5
-    reader burned truth info.json
+    reader cpu_used truth info.json
     reader accounting info.json
 }
 

@@ -42,7 +42,7 @@ behind_the_jit() {
     with_each_python behind_the_jit
 }
 
-# share_of LEAST PATTERN...: percent of the CPU in stacks.txt.
+# share_of MIN PATTERN...: percent of the CPU in stacks.txt.
 share_of() {
     local share least=$1
     shift

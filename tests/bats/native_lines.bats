@@ -37,7 +37,7 @@ build_id() {
     readelf -n "$1" | sed -n 's/.*Build ID: //p'
 }
 
-# leaf LIBRARY FRAME LEAST: percent of the samples in the library that are at this frame; one may be elsewhere, however few.
+# leaf LIBRARY FRAME MIN: percent of the samples in the library that are at this frame; one may be elsewhere, however few.
 leaf() {
     collapsed --unit samples >stacks.txt
     grep -F "($1)" stacks.txt | awk -v frame=";$2 \\($1\\) [0-9]+\$" -v least="$3" '
@@ -56,7 +56,7 @@ separate() {
     strip "$1"
 }
 
-@test "what burns in an inlined function is in that function's frame, above its callers'" {
+@test "CPU used in an inlined function is in that function's frame, above its callers'" {
     ready
     hot libc.so libcc.so
     leaf libc.so "$INNER" 80
@@ -84,7 +84,7 @@ reader_of_lines() {
     /usr/bin/python3 "$ROOT/tests/oracles/addr2line.py" out.pb.gz "$@"
 }
 
-@test "--lines: native frames have the line that burns, in every text" {
+@test "--lines: native frames have the line that uses CPU, in every text" {
     ready
     local line
     line=$(grep -n 'line: square' "$WORKLOADS/lib/inlined.c" | cut -d: -f1)

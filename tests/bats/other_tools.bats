@@ -96,16 +96,16 @@ under_gdb() {
     BESIDE="gdb that comes and goes"
     # It works until gdb has gone, and says what it has used.
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import os, threading, time
-burned = []
+used = []
 def burn():
     begin = time.thread_time_ns()
     while not os.path.exists("detached") or time.thread_time_ns() - begin < 1e9: sum(range(1000))
-    burned.append(time.thread_time_ns() - begin)
+    used.append(time.thread_time_ns() - begin)
 thread = threading.Thread(target=burn)
 thread.start()
 burn()
 thread.join()
-print(sum(burned), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
+print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     pid=$!
     wait_until 60 test -e pyprof.out
     gdb -nx -batch -p "$pid" -ex 'thread apply all backtrace 3' -ex detach >gdb.txt 2>&1

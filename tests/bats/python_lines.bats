@@ -85,7 +85,7 @@ END
     [ "$(grep -cE 'digest \(app.py:8\) [0-9]+$' lines.txt)" -le 1 ] || fail "one line, several rows: $(cat lines.txt)"
 }
 
-@test "report marks the expression that burns, from columns, unless the source is not what ran" {
+@test "report marks the expression that uses CPU, from columns, unless the source is not what ran" {
     with_each_python hot_expression
 }
 

@@ -147,7 +147,7 @@ celery_children() {
         collapsed >stacks.txt
         info >info.json
         reader split truth stacks.txt info.json 5
-        reader burned truth info.json
+        reader cpu_used truth info.json
         reader accounting info.json
         cd .. || return 1
     done

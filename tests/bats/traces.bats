@@ -1,7 +1,7 @@
 # PYPROF_TRACES: samples of selected traces, one by one, of an unmodified OpenTelemetry.
 load lib/helper
 
-# served TRACES REQUESTS P LEAST [baggage]: with PYPROF_TRACES; the rest as in tests/workloads/traces.py and lib/traces.py.
+# served TRACES REQUESTS P MIN [baggage]: with PYPROF_TRACES; the rest as in tests/workloads/traces.py and lib/traces.py.
 served() {
     local venv traces=$1 least=$4
     venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"

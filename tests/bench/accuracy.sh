@@ -1,6 +1,6 @@
 #!/bin/bash
 # How right the figures are, and what they cost, beside other profilers: tests/bench/accuracy.sh [WORKLOAD...]. Measures
-# and prints; judges nothing. ACCURACY_SECONDS (60): the CPU that the longest programs burn; ACCURACY_PAIRS (10): how often
+# and prints; judges nothing. ACCURACY_SECONDS (60): the CPU that the longest programs use; ACCURACY_PAIRS (10): how often
 # overhead is measured; ACCURACY_PYTHON (the first of 3.11, or the newest); ACCURACY_PEERS=no: libpyprof alone;
 # ACCURACY_PEERS=only: without it.
 set -eu

@@ -7,7 +7,7 @@
 #include "preload/capture/native_walk.h"
 #include "preload/capture/slot.h"
 #include "preload/modules/modules.h"
-#include "tests/unit/own_stack.h"
+#include "tests/unit/thread_stack.h"
 #include <libunwind.h>
 #include <pthread.h>
 #include <signal.h>
@@ -111,7 +111,7 @@ static void meet(const ucontext_t *context)
     struct pp_native_stack stack = {.frames = frames, .stopped = &stopped, .max = MAX_FRAMES};
     for (;;) {
         pp_native_walk(context, stack_top, &stack);
-        if (!stack.continuable || !pp_module_meet(frames[stack.count - 1].ip))
+        if (!stack.continuable || !pp_module_add_sampled(frames[stack.count - 1].ip))
             return;
         pp_modules_publish();
     }
@@ -157,7 +157,7 @@ static void begin(enum mode how)
     mode = how;
     next_walker = 0;
     pp_modules_refresh();
-    stack_top = own_stack_top();
+    stack_top = thread_stack_top();
     memset(evicting, 1, sizeof evicting);
     memset(&cache, 0, sizeof cache);
     handle(SIGUSR1, on_signal);

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 
 #define PAGE       4096u
-#define MOST       (256u << 10)
+#define MAX        (256u << 10)
 #define MEETINGS   64
 #define TEXT_START 0x400000u /* from the input's end on */
 #define TEXT_SIZE  0x20000u
@@ -120,16 +120,16 @@ static uint8_t *input_end(void)
     static uint8_t *pages;
     if (!pages) {
         pages =
-            mmap(FIXED, MOST + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        fail_unless(pages == FIXED && mprotect(pages + MOST, PAGE, PROT_NONE) == 0);
+            mmap(FIXED, MAX + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        fail_unless(pages == FIXED && mprotect(pages + MAX, PAGE, PROT_NONE) == 0);
     }
-    return pages + MOST;
+    return pages + MAX;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (size < 4 || size - 4 > MOST)
+    if (size < 4 || size - 4 > MAX)
         return 0;
     uint32_t seed = data[0] | (uint32_t)data[1] << 8, hdr_size = data[2] | (uint32_t)data[3] << 8;
     data += 4;

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <zlib.h>
 
-#define MOST_BLOCKS 64
+#define MAX_BLOCKS 64
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -130,10 +130,10 @@ static void read_all(const void *data, size_t size)
 static void read_sealed(const uint8_t *data, size_t size)
 {
     static const struct pp_log_file_header file_header = {PP_LOG_MAGIC, PP_LOG_VERSION, PP_LOG_BYTE_ORDER};
-    uint8_t *log = malloc(sizeof file_header + size + MOST_BLOCKS * sizeof(struct pp_log_block_header));
+    uint8_t *log = malloc(sizeof file_header + size + MAX_BLOCKS * sizeof(struct pp_log_block_header));
     size_t length = sizeof file_header;
     memcpy(log, &file_header, sizeof file_header);
-    for (uint32_t sequence = 0; sequence < MOST_BLOCKS && size >= 2; sequence++) {
+    for (uint32_t sequence = 0; sequence < MAX_BLOCKS && size >= 2; sequence++) {
         size_t payload = data[1] * 4u < size - 2 ? data[1] * 4u : size - 2;
         uint32_t back = data[0] / (PP_BLOCK_WAITS + 1u) < sequence ? data[0] / (PP_BLOCK_WAITS + 1u) : 0;
         struct pp_log_block_header header = {data[0] % (PP_BLOCK_WAITS + 1), (uint32_t)payload, 0, sequence - back};

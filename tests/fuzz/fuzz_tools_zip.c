@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define END_SIZE 22
-#define MOST     (1u << 16)
+#define MAX      (1u << 16)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -25,8 +25,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (archive < 0 || ftruncate(archive, 0) != 0 || pwrite(archive, data + 4, size - 4, 0) != (ssize_t)(size - 4) ||
         pwrite(archive, end, sizeof end, (off_t)(size - 4)) != sizeof end)
         abort();
-    char *text = pt_zip_read(archive, "a", MOST, &found_size);
-    if (text ? found_size > MOST || memchr(text, 0, found_size) == text + found_size : found_size != SIZE_MAX)
+    char *text = pt_zip_read(archive, "a", MAX, &found_size);
+    if (text ? found_size > MAX || memchr(text, 0, found_size) == text + found_size : found_size != SIZE_MAX)
         abort();
     free(text);
     return 0;

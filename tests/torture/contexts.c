@@ -59,7 +59,7 @@ bool contexts_are_on(void)
     return marks != NULL;
 }
 
-void contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
+void contexts_consume(struct pp_slot *slot, const struct pp_record_context *record)
 {
     struct kind *kind = &kinds[record->kind];
     const struct pp_record_frame *frames = (const struct pp_record_frame *)(record + 1);
@@ -70,7 +70,7 @@ void contexts_take(struct pp_slot *slot, const struct pp_record_context *record)
     if (record->kind == PP_CONTEXT_SPAN)
         used += (size_t)snprintf(kind->current + used, BYTES - used, " %016llx%016llx %016llx%s",
                                  (unsigned long long)record->trace_id[1], (unsigned long long)record->trace_id[0],
-                                 (unsigned long long)record->identity, record->made_up ? " (made up)" : "");
+                                 (unsigned long long)record->identity, record->no_id ? " (made up)" : "");
     for (uint32_t i = 0; i < record->frames; i++) {
         uint32_t number;
         const struct pp_code *code = pp_codes_find(slot, record->epoch, frames[i].entry, &number);

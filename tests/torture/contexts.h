@@ -26,7 +26,7 @@ TORTURE_EXPORT uint32_t contexts_frame_owner(uint8_t *coroutine, uint32_t owner)
 bool contexts_are_on(void);
 /* An awaiter's text has "NAME > FUNCTION > FUNCTION": those of the workload in which it waits. A span's has "NAME TRACE
  * SPAN": its ids, in hexadecimal digits. */
-void contexts_take(struct pp_slot *slot, const struct pp_record_context *record);
+void contexts_consume(struct pp_slot *slot, const struct pp_record_context *record);
 /* Returns NULL, or how the sample's contexts are wrong. */
 const char *contexts_compare(const struct pp_record_sample *sample);
 

@@ -377,7 +377,7 @@ static void examine_either(const struct pp_record_sample *head, uintptr_t pc)
         complain(why, pc, NULL, 0);
 }
 
-static void take_sample(ucontext_t *context, uintptr_t pc)
+static void sample_at(ucontext_t *context, uintptr_t pc)
 {
     siginfo_t info = {.si_signo = SIGPROF, .si_code = SI_TIMER};
     info.si_value.sival_ptr = (void *)pp_slot_sigval(slot->index);
@@ -387,7 +387,7 @@ static void take_sample(ucontext_t *context, uintptr_t pc)
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
-            contexts_take(slot, (const struct pp_record_context *)record);
+            contexts_consume(slot, (const struct pp_record_context *)record);
         else if (record->type == PP_RECORD_SAMPLE)
             examine_either((const struct pp_record_sample *)record, pc);
         else if (record->type == PP_RECORD_UNFINISHED) {
@@ -423,7 +423,7 @@ static void on_trap(int number, siginfo_t *info, void *argument)
                 pp_codes_reset();
             }
             if (count.steps % sampled_each == 0)
-                take_sample(context, pc);
+                sample_at(context, pc);
         }
     }
     errno = saved_errno;

@@ -26,16 +26,16 @@ static struct pp_python python;
 static struct pp_slot slot;
 static uintptr_t (*thread_state)(void);
 
-/* 0: ready. plain: as the handler reads while it has the GIL. */
+/* 0: ready. direct: as the handler reads while it has the GIL. */
 EXPORT int readers_start(void);
-EXPORT uintptr_t readers_variable(uintptr_t object, int plain);
-EXPORT int readers_int(uintptr_t object, int plain, uint64_t value[2]);
-EXPORT uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int plain);
-EXPORT int readers_bytes(uintptr_t object, int plain, char *to);
-EXPORT uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain);
+EXPORT uintptr_t readers_variable(uintptr_t object, int direct);
+EXPORT int readers_int(uintptr_t object, int direct, uint64_t value[2]);
+EXPORT uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int direct);
+EXPORT int readers_bytes(uintptr_t object, int direct, char *to);
+EXPORT uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int direct);
 EXPORT uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object);
 EXPORT void readers_find_sources(void);
-EXPORT int readers_source(const char *name, int plain, uint64_t ids[3], char *text);
+EXPORT int readers_source(const char *name, int direct, uint64_t ids[3], char *text);
 EXPORT void readers_step(uintptr_t object, const uintptr_t *values, unsigned count);
 EXPORT void readers_stop(uint64_t counts[3]);
 
@@ -43,11 +43,11 @@ EXPORT void readers_stop(uint64_t counts[3]);
 
 static struct pp_object_copies copies;
 
-static struct pp_object_reader reader(int plain)
+static struct pp_object_reader reader(int direct)
 {
     copies.count = 0;
     return (struct pp_object_reader){
-        .python = &python, .pid = atomic_load(&pp_process.pid), .plain = plain, .copies = &copies};
+        .python = &python, .pid = atomic_load(&pp_process.pid), .direct = direct, .copies = &copies};
 }
 
 int readers_start(void)
@@ -66,9 +66,9 @@ static bool open_vars(const struct pp_object_reader *objects, uintptr_t *vars)
     return pp_context_vars_open(objects, (const void *)thread_state(), &slot.thread.context_checked, vars);
 }
 
-uintptr_t readers_variable(uintptr_t object, int plain)
+uintptr_t readers_variable(uintptr_t object, int direct)
 {
-    struct pp_object_reader objects = reader(plain);
+    struct pp_object_reader objects = reader(direct);
     struct pp_context_var var;
     uintptr_t vars, value;
     if (!pp_context_var_find(&objects, object, &var) || !open_vars(&objects, &vars) ||
@@ -77,22 +77,22 @@ uintptr_t readers_variable(uintptr_t object, int plain)
     return value;
 }
 
-int readers_int(uintptr_t object, int plain, uint64_t value[2])
+int readers_int(uintptr_t object, int direct, uint64_t value[2])
 {
-    struct pp_object_reader objects = reader(plain);
+    struct pp_object_reader objects = reader(direct);
     return pp_int_read(&objects, object, value);
 }
 
-uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int plain)
+uintptr_t readers_item(uintptr_t tuple, uintptr_t index, int direct)
 {
-    struct pp_object_reader objects = reader(plain);
+    struct pp_object_reader objects = reader(direct);
     uintptr_t item;
     return pp_tuple_item(&objects, tuple, index, &item) ? item : FAILED;
 }
 
-int readers_bytes(uintptr_t object, int plain, char *to)
+int readers_bytes(uintptr_t object, int direct, char *to)
 {
-    struct pp_object_reader objects = reader(plain);
+    struct pp_object_reader objects = reader(direct);
     struct pp_str bytes;
     if (!pp_bytes_open(&objects, object, PP_CONTEXT_TEXT_MAX, &bytes) ||
         !pp_object_copy(&objects, to, bytes.data, bytes.record.bytes))
@@ -100,9 +100,9 @@ int readers_bytes(uintptr_t object, int plain, char *to)
     return (int)bytes.record.bytes;
 }
 
-uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain)
+uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int direct)
 {
-    struct pp_object_reader objects = reader(plain);
+    struct pp_object_reader objects = reader(direct);
     uintptr_t value;
     return pp_small_dict_get(&objects, dict, key, &value) ? value : FAILED;
 }
@@ -110,10 +110,10 @@ uintptr_t readers_entry(uintptr_t dict, uintptr_t key, int plain)
 uintptr_t readers_slot(uintptr_t type, const char *name, uintptr_t object)
 {
     struct pp_object_reader objects = reader(0);
-    struct pp_slot_attribute found;
+    struct pp_member found;
     uintptr_t value;
-    return pp_slot_find(&objects, type, name, &found) && pp_slot_read(&objects, object, &found, &value) ? value
-                                                                                                        : FAILED;
+    return pp_member_find(&objects, type, name, &found) && pp_member_read(&objects, object, &found, &value) ? value
+                                                                                                            : FAILED;
 }
 
 /* As the flush thread does, in the interpreter of the calling thread. */
@@ -129,7 +129,7 @@ void readers_find_sources(void)
 typedef bool source_reader(const struct pp_context_reader *, uintptr_t, struct pp_context *);
 
 /* 1: read, into ids (trace, lower half first, identity) and text (Latin-1); 0: not found; -1: it could not be read. */
-int readers_source(const char *name, int plain, uint64_t ids[3], char *text)
+int readers_source(const char *name, int direct, uint64_t ids[3], char *text)
 {
     static const struct {
         const char *name;
@@ -141,7 +141,7 @@ int readers_source(const char *name, int plain, uint64_t ids[3], char *text)
                    {"labels", pp_labels_read}};
     struct pp_thread_state state = {.python = &python, .memory = (const void *)thread_state(), .attached = true};
     struct pp_context_reader context_reader = {
-        .objects = reader(plain), .facts = atomic_load(&pp_capture.contexts), .state = &state, .slot = &slot};
+        .objects = reader(direct), .facts = atomic_load(&pp_capture.contexts), .state = &state, .slot = &slot};
     struct pp_context context = {.identity = 0};
     uintptr_t vars;
     text[0] = 0;

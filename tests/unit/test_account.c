@@ -49,7 +49,7 @@ static struct pp_charge sample(uint64_t previous_ms, uint64_t cpu_ms, uint32_t i
     return pp_account_sample(&account, slot, &record, &ticks);
 }
 
-static void a_sample_weighs_what_was_burned(void **state)
+static void a_sample_weighs_what_was_used(void **state)
 {
     (void)state;
     struct pp_charge charge = sample(0, 10, 0, 0);
@@ -118,12 +118,12 @@ static void an_end_closes_the_thread(void **state)
 {
     (void)state;
     struct pp_record_sample record = {
-        .cpu_ns = 20 * MS, .cpu_previous_ns = 8 * MS, .own_ns = MS, .lost_ns = 7 * MS, .lost_samples = 2};
+        .cpu_ns = 20 * MS, .cpu_previous_ns = 8 * MS, .profiler_ns = MS, .lost_ns = 7 * MS, .lost_samples = 2};
     struct pp_charge charge = pp_account_sample(&account, slot, &record, &ticks);
     assert_int_equal(charge.lost_ns, 7 * MS);
     assert_int_equal(charge.lost_samples, 2);
-    /* the handler's own time after that sample, a loss, and what was burned up to the end */
-    atomic_store(&slot->thread.own_ns, 2 * MS);
+    /* the handler's own time after that sample, a loss, and what was used up to the end */
+    atomic_store(&slot->thread.profiler_ns, 2 * MS);
     atomic_store(&slot->thread.lost_ns, 10 * MS);
     atomic_store(&slot->thread.lost_samples, 3);
     atomic_store(&slot->thread.final_cpu_ns, 30 * MS);
@@ -131,7 +131,8 @@ static void an_end_closes_the_thread(void **state)
     assert_int_equal(charge.lost_ns, 3 * MS);
     assert_int_equal(charge.lost_samples, 1);
     assert_int_equal(charge.unsampled_ns, 30 * MS - 12 * MS - 2 * MS - 10 * MS);
-    assert_int_equal(account.sampled_ns + account.unsampled_ns + account.lost_ns + (uint64_t)account.own_ns, 30 * MS);
+    assert_int_equal(account.sampled_ns + account.unsampled_ns + account.lost_ns + (uint64_t)account.profiler_ns,
+                     30 * MS);
     assert_int_equal(account.exited_threads, 1);
     assert_int_equal(account.exited_cpu_ns, 30 * MS);
     assert_int_equal(pp_account_end(&account, slot).unsampled_ns, 0);
@@ -165,13 +166,13 @@ static void what_switches_cost_for_an_event_is_our_own(void **state)
     (void)state;
     struct pp_record_sample record = {.cpu_ns = 10 * MS, .due_ns = 10 * MS, .switches_ns = MS};
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 9 * MS);
-    assert_int_equal(account.own_ns, MS);
+    assert_int_equal(account.profiler_ns, MS);
     assert_int_equal(slot->flush.accounted_ns, 10 * MS);
     /* more than the thread has used is left to the next sample */
     record = (struct pp_record_sample){.cpu_previous_ns = 10 * MS, .cpu_ns = 11 * MS, .switches_ns = 4 * MS};
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 0);
-    assert_int_equal(account.own_ns, 2 * MS);
-    assert_int_equal(account.sampled_ns + (uint64_t)account.own_ns, 11 * MS);
+    assert_int_equal(account.profiler_ns, 2 * MS);
+    assert_int_equal(account.sampled_ns + (uint64_t)account.profiler_ns, 11 * MS);
 }
 
 static void what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart(void **state)
@@ -193,11 +194,12 @@ static void what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart(v
     assert_int_equal(account.sampled_ns, 30 * MS);
 }
 
-/* As if our own threads had burned own_ns; what they have, when the clocks were read, into it. */
-static uint64_t account_close(uint64_t *own_ns, uint64_t waiting_ns)
+/* Closes the account as if the threads of the profiler had used profiler_ns, and sets it to what they have used when
+ * the clocks were read. */
+static uint64_t account_close(uint64_t *profiler_ns, uint64_t waiting_ns)
 {
-    *own_ns -= pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    return pp_account_close(&account, own_ns, waiting_ns);
+    *profiler_ns -= pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return pp_account_close(&account, profiler_ns, waiting_ns);
 }
 
 static void use_cpu(uint64_t ns)
@@ -370,7 +372,7 @@ int main(void)
 {
 #define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
     const struct CMUnitTest tests[] = {
-        TEST(a_sample_weighs_what_was_burned),
+        TEST(a_sample_weighs_what_was_used),
         TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part),
         TEST(what_switches_cost_for_an_event_is_our_own),
         TEST(what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart),

@@ -48,7 +48,7 @@ static void records_carry_their_length(void **state)
     struct pp_bytes b = bytes_of(&buffer);
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
         assert_int_equal(pp_bytes_uleb(&b), sizes[i]);
-        const uint8_t *p = pp_bytes_take(&b, sizes[i]);
+        const uint8_t *p = pp_bytes_advance(&b, sizes[i]);
         assert_non_null(p);
         assert_memory_equal(p, content, sizes[i]);
     }
@@ -67,7 +67,7 @@ static void fields_have_key_length_value(void **state)
     assert_int_equal(pp_bytes_uleb(&b), 300);
     assert_int_equal(pp_bytes_uleb(&b), PP_PROCESS_HOST);
     assert_int_equal(pp_bytes_uleb(&b), 4);
-    assert_memory_equal(pp_bytes_take(&b, 4), "host", 4);
+    assert_memory_equal(pp_bytes_advance(&b, 4), "host", 4);
 }
 
 /* Bit by bit, as the polynomial says: another way than the writer's. */
@@ -100,7 +100,7 @@ static void blocks_are_numbered_and_sealed(void **state)
     } expected[] = {{PP_BLOCK_NOTICE, 12, 7}, {PP_BLOCK_END, 0, 8}};
     for (int i = 0; i < 2; i++) {
         struct pp_log_block_header header;
-        memcpy(&header, pp_bytes_take(&b, sizeof header), sizeof header);
+        memcpy(&header, pp_bytes_advance(&b, sizeof header), sizeof header);
         assert_int_equal(header.type, expected[i].type);
         assert_int_equal(header.length, expected[i].length);
         assert_int_equal(header.sequence, expected[i].sequence);
@@ -108,7 +108,7 @@ static void blocks_are_numbered_and_sealed(void **state)
         memcpy(covered, &header.type, 4);
         memcpy(covered + 4, &header.length, 4);
         memcpy(covered + 8, &header.sequence, 4);
-        memcpy(covered + 12, pp_bytes_take(&b, header.length), header.length);
+        memcpy(covered + 12, pp_bytes_advance(&b, header.length), header.length);
         assert_int_equal(header.crc32, crc_bitwise(covered, 12 + header.length));
     }
     assert_int_equal(pp_bytes_left(&b), 0);
@@ -133,7 +133,7 @@ static void reading_past_the_end_fails_and_stays_failed(void **state)
     pp_bytes_uleb(&b);
     assert_true(b.failed);
     assert_int_equal(pp_bytes_unsigned(&b, 8), 0);
-    assert_null(pp_bytes_take(&b, 1));
+    assert_null(pp_bytes_advance(&b, 1));
     assert_int_equal(pp_bytes_left(&b), 0);
 }
 

@@ -97,7 +97,7 @@ static void reads_what_has_no_size(void)
 static void drops_a_lock_that_it_has_not(void)
 {
     static struct pp_lock lock;
-    pp_lock_drop(&lock);
+    pp_lock_release(&lock);
 }
 
 static void a_false_check_ends_the_process(void **state)

@@ -150,18 +150,18 @@ static void many_files_go_in_order_too(void **state)
 static void there_are_no_more_than_32768_files(void **state)
 {
     (void)state;
-    enum { MOST = 32768, MORE = 100 };
+    enum { MAX = 32768, MORE = 100 };
     const uint64_t limit = (uint64_t)1 << 30;
     put_file("file", 1);
     assert_int_equal(utimensat(AT_FDCWD, "file", (struct timespec[2]){{0}}, 0), 0); /* each as old as its name says */
-    for (unsigned i = 0; i < MOST + MORE; i++) {
-        if (i == MOST)
+    for (unsigned i = 0; i < MAX + MORE; i++) {
+        if (i == MAX)
             assert_int_equal(pp_disk_trim(root, "none", limit).files, 0);
         assert_int_equal(link("file", log_name(i)), 0);
     }
-    assert_int_equal(pp_disk_trim(root, "none", limit).files, MOST / 8 + MORE);
-    for (unsigned i = 0; i < MOST + MORE; i += 16)
-        assert_int_equal(access(log_name(i), F_OK), i < MOST / 8 + MORE ? -1 : 0);
+    assert_int_equal(pp_disk_trim(root, "none", limit).files, MAX / 8 + MORE);
+    for (unsigned i = 0; i < MAX + MORE; i += 16)
+        assert_int_equal(access(log_name(i), F_OK), i < MAX / 8 + MORE ? -1 : 0);
 }
 
 /* The newest file of each stays, however old; for one that ended its pid says that it is not there. */

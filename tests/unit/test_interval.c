@@ -34,7 +34,7 @@ static bool tables_full(const struct pp_tables *tables)
 
 static char root[64], program[4096];
 static struct pp_slot *slot;
-static uint64_t burned_ns;
+static uint64_t used_ns;
 
 static int make_root(void **state)
 {
@@ -53,7 +53,7 @@ static int make_root(void **state)
     pp_slot_memory_end(slot);
     atomic_store(&slot->tid, pp_sys_gettid());
     pp_slot_become(slot, PP_SLOT_LIVE);
-    burned_ns = 0;
+    used_ns = 0;
     return 0;
 }
 
@@ -77,8 +77,8 @@ static void put_sample(void)
     struct pp_record header = sample->header;
     memset(sample, 0, size);
     sample->header = header;
-    sample->cpu_previous_ns = burned_ns;
-    sample->cpu_ns = burned_ns += MS;
+    sample->cpu_previous_ns = used_ns;
+    sample->cpu_ns = used_ns += MS;
     sample->native_frames = FRAMES;
     uint64_t *native = (uint64_t *)(sample + 1);
     for (unsigned i = 0; i < FRAMES; i++)

@@ -1,6 +1,5 @@
 /* The flush thread is woken for new code when the sample that met it is in the ring, and takes it in then, not by the
  * next flush. */
-#include "own_stack.h"
 #include "preload/base/config.h"
 #include "preload/base/proc_file.h"
 #include "preload/base/process.h"
@@ -12,6 +11,7 @@
 #include "preload/flush/state.h"
 #include "preload/handler/handler.h"
 #include "preload/threads/registry.h"
+#include "thread_stack.h"
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +96,7 @@ static void put_sample(void)
 
 /* Returns whether the sample was taken in before the next flush: not if that was just due, which another try makes up
  * for. */
-static bool taken_before_the_flush(void)
+static bool sampled_before_the_flush(void)
 {
     int tid;
     while ((tid = atomic_load(&pp_flush.tid)) == 0 || !sleeps(tid))
@@ -114,18 +114,18 @@ static void a_sample_does_not_wait_for_the_flush(void **state)
 {
     (void)state;
     unsigned tries = 1;
-    while (!taken_before_the_flush() && tries < TRIES)
+    while (!sampled_before_the_flush() && tries < TRIES)
         tries++;
     assert_in_range(tries, 1, TRIES - 1);
 }
 
 /* Takes a sample as the handler does, in a copy of this process that another one steps through. */
-static void take_sample_in_steps(void)
+static void sample_in_steps(void)
 {
     ucontext_t context;
     pp_process_after_fork();
     getcontext(&context);
-    atomic_store(&slot->thread.stack_top, own_stack_top());
+    atomic_store(&slot->thread.stack_top, thread_stack_top());
     atomic_store(&pp_module_table, NULL);
     atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
     atomic_store(&pp_capture.wake, 0);
@@ -149,7 +149,7 @@ static void the_sample_is_there_when_the_thread_is_woken(void **state)
     uint32_t wake = 0;
     pid_t child = fork();
     if (child == 0)
-        take_sample_in_steps();
+        sample_in_steps();
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_true(WIFSTOPPED(status));
     struct pp_ring ring;

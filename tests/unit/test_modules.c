@@ -18,13 +18,13 @@
 
 #include <cmocka.h>
 
-#define LIBRARY     "libz.so.1"
-#define FUNCTION    "crc32"
-#define MAX_FILE    (4u << 20)
-#define TRIES       100
-#define CYCLES      300
-#define MOST_COPIES 16
-#define MAX_GROWTH  (64u << 10) /* bytes of rows, rules and a table */
+#define LIBRARY    "libz.so.1"
+#define FUNCTION   "crc32"
+#define MAX_FILE   (4u << 20)
+#define TRIES      100
+#define CYCLES     300
+#define MAX_COPIES 16
+#define MAX_GROWTH (64u << 10) /* bytes of rows, rules and a table */
 
 static unsigned came_and_went;
 
@@ -183,14 +183,14 @@ static void handlers_see_nothing_before_it_is_published(void **state)
     uintptr_t address = libc_function("bsearch");
     assert_false(is_published(address));
     assert_false(is_drafted(address));
-    assert_true(pp_module_meet(address));
+    assert_true(pp_module_add_sampled(address));
     assert_true(is_drafted(address));
     assert_false(is_published(address));
     assert_false(pp_modules_publish());
     assert_true(is_published(address));
     assert_true(is_drafted(address));
-    assert_false(pp_module_meet(16));
-    assert_false(pp_module_meet((uintptr_t)&address));
+    assert_false(pp_module_add_sampled(16));
+    assert_false(pp_module_add_sampled((uintptr_t)&address));
 }
 
 /* A rule that was found in a table holds in all tables of its generation. */
@@ -199,7 +199,7 @@ static void a_generation_keeps_its_rules(void **state)
     (void)state;
     uintptr_t address = libc_function("strtod");
     uint32_t generation = atomic_load(&pp_module_table)->generation;
-    assert_true(pp_module_meet(address));
+    assert_true(pp_module_add_sampled(address));
     assert_int_equal(pp_modules_draft()->generation, generation);
     pp_modules_publish();
     assert_int_equal(atomic_load(&pp_module_table)->generation, generation);
@@ -219,7 +219,7 @@ static void a_module_without_unwind_information(void **state)
     assert_true(pp_modules_refresh());
     struct pp_module *module = pp_module_find(address);
     assert_non_null(module);
-    assert_true(pp_module_meet(address)); /* that there is no rule is known */
+    assert_true(pp_module_add_sampled(address)); /* that there is no rule is known */
     assert_false(pp_module_function_range(module, address, &start, &end));
     pp_modules_publish();
     assert_false(is_published(address));
@@ -234,16 +234,16 @@ static void unloaded_while_met(void **state)
         void *handle;
         uintptr_t address = load(paths[i], &handle), stays = libc_function(i ? "mktime" : "strftime");
         assert_true(pp_modules_refresh());
-        assert_true(pp_module_meet(address) && pp_module_meet(stays));
+        assert_true(pp_module_add_sampled(address) && pp_module_add_sampled(stays));
         assert_true(is_drafted(address));
         assert_int_equal(dlclose(handle), 0);
         /* its memory is gone, its module still listed */
-        assert_true(pp_module_meet(address + 64));
+        assert_true(pp_module_add_sampled(address + 64));
         assert_true(pp_modules_publish());
         assert_null(pp_module_find(address));
         assert_false(is_published(address));
         assert_false(is_drafted(address));
-        assert_false(pp_module_meet(address));
+        assert_false(pp_module_add_sampled(address));
         assert_true(is_published(stays));
         pp_modules_reclaim(yes);
     }
@@ -267,7 +267,7 @@ static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
         mprotect((void *)page, segment->end - page, PROT_NONE);
     if (deleted ? unlink(changing) : rename(changed, changing))
         return 2;
-    if (!pp_module_meet(address) || !is_drafted(address))
+    if (!pp_module_add_sampled(address) || !is_drafted(address))
         return 3;
     return (pp_module_unwind_file(module).end != 0) == same ? 0 : 4;
 }
@@ -305,7 +305,7 @@ static uintptr_t met_and_loaded_again(const char *path, void **handle)
     for (unsigned i = 0; i < TRIES; i++) {
         uintptr_t address = load(path, handle);
         pp_modules_refresh();
-        assert_true(pp_module_meet(address));
+        assert_true(pp_module_add_sampled(address));
         assert_int_equal(dlclose(*handle), 0);
         if (load(path, handle) == address)
             return address;
@@ -330,8 +330,8 @@ static unsigned long long unloaded_now(void)
 
 struct copies {
     unsigned count;
-    void *handles[MOST_COPIES];
-    char paths[MOST_COPIES][64];
+    void *handles[MAX_COPIES];
+    char paths[MAX_COPIES][64];
 };
 
 /* Returns where the last one's function is. */
@@ -367,7 +367,7 @@ static void unloaded_beside_another_namespace(void **state)
     while (objects * objects < closed)
         objects++;
     unsigned lowered = (unsigned)(closed - objects);
-    if (lowered == 0 || lowered > MOST_COPIES)
+    if (lowered == 0 || lowered > MAX_COPIES)
         skip();
     struct copies some = {.count = lowered}, others = {.count = lowered};
     uintptr_t address = load_copies("some", &some);
@@ -397,7 +397,7 @@ static void unloaded_and_loaded_again(void **state)
             skip();
         assert_true(pp_modules_publish());
         assert_int_equal(is_published(address), i == 0);
-        assert_true(pp_module_meet(address));
+        assert_true(pp_module_add_sampled(address));
         pp_modules_publish();
         assert_true(is_published(address));
         /* what else is unloaded makes no difference to one with a build-id */
@@ -416,12 +416,12 @@ static void old_tables_stay_until_they_are_reclaimed(void **state)
     (void)state;
     const struct pp_module_table *old = atomic_load(&pp_module_table);
     uintptr_t met = libc_function("qsort"), fresh = libc_function("regcomp");
-    pp_module_meet(met);
+    pp_module_add_sampled(met);
     pp_modules_publish();
     old = atomic_load(&pp_module_table);
     uint32_t rule = rule_in(old, met);
     for (unsigned i = 0; i < 3; i++) {
-        assert_true(pp_module_meet(fresh + i * 0x4000));
+        assert_true(pp_module_add_sampled(fresh + i * 0x4000));
         pp_modules_publish();
         pp_modules_reclaim(no);
     }
@@ -442,8 +442,8 @@ static void nothing_leaks(void **state)
         void *handle;
         uintptr_t address = load(i % 2 ? LIBRARY : without_id, &handle);
         pp_modules_refresh();
-        pp_module_meet(libc + i * 113);
-        pp_module_meet(address);
+        pp_module_add_sampled(libc + i * 113);
+        pp_module_add_sampled(address);
         if (i % 3)
             pp_modules_publish();
         pp_modules_draft();
@@ -476,7 +476,7 @@ static int go_on_in_child(uintptr_t published, uintptr_t drafted)
         return 3;
     if (rule_in(atomic_load(&pp_module_table), published) != rule)
         return 4;
-    if (!pp_module_meet(drafted) || !is_drafted(drafted))
+    if (!pp_module_add_sampled(drafted) || !is_drafted(drafted))
         return 5;
     pp_modules_publish();
     pp_modules_reclaim(yes);
@@ -485,7 +485,7 @@ static int go_on_in_child(uintptr_t published, uintptr_t drafted)
     void *handle = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
     pp_modules_refresh();
     uintptr_t address = handle ? (uintptr_t)dlsym(handle, FUNCTION) : 0;
-    if (!pp_module_meet(address))
+    if (!pp_module_add_sampled(address))
         return 7;
     dlclose(handle);
     pp_modules_publish();
@@ -508,14 +508,14 @@ static void fork_between_any_steps(void **state)
     (void)state;
     uintptr_t published = libc_function("qsort"), drafted = libc_function("getaddrinfo");
     void *handle;
-    assert_true(pp_module_meet(published));
+    assert_true(pp_module_add_sampled(published));
     pp_modules_publish();
     fork_now(published, drafted);
-    assert_true(pp_module_meet(drafted));
+    assert_true(pp_module_add_sampled(drafted));
     fork_now(published, drafted);
     assert_non_null(pp_modules_draft());
     fork_now(published, drafted);
-    assert_true(pp_module_meet(drafted + 0x2000));
+    assert_true(pp_module_add_sampled(drafted + 0x2000));
     fork_now(published, drafted);
     load(without_id, &handle);
     fork_now(published, drafted);
@@ -532,7 +532,8 @@ static void fork_between_any_steps(void **state)
 
 #define NOT_TO_BE_READ ((void *)16)
 
-/* As if the fork came in the middle of pp_module_meet or pp_modules_publish: whatever they were at is not touched. */
+/* As if the fork came in the middle of pp_module_add_sampled or pp_modules_publish: whatever they were at is not
+ * touched. */
 static void go_on_in_the_middle(uintptr_t published, uintptr_t drafted, bool packed)
 {
     struct pp_module_private *private = pp_module_find(drafted)->private;
@@ -557,9 +558,9 @@ static void fork_within_a_step(void **state)
 {
     (void)state;
     uintptr_t published = libc_function("qsort"), drafted = libc_function("fnmatch");
-    assert_true(pp_module_meet(published));
+    assert_true(pp_module_add_sampled(published));
     pp_modules_publish();
-    assert_true(pp_module_meet(drafted));
+    assert_true(pp_module_add_sampled(drafted));
     go_on_in_the_middle(published, drafted, false);
     go_on_in_the_middle(published, drafted, true);
 }

@@ -7,8 +7,8 @@
 #include "../../preload/merge/finish_sample.h"
 #include "../../preload/modules/modules.h"
 #include "../../preload/unwind/unwind_rows.h"
-#include "own_stack.h"
 #include "preload/handler/handler.h"
+#include "thread_stack.h"
 #include <alloca.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -25,7 +25,7 @@
 #define FRAMES     256
 #define OBJECTS    256
 #define PAGE       4096u
-#define COPY_MOST  (256u << 10)
+#define COPY_MAX   (256u << 10)
 #define STACK_SIZE (64u << 10)
 
 static void (*at_bottom)(const ucontext_t *context);
@@ -128,7 +128,7 @@ static struct pp_native_stack walk_by(const struct pp_module_table *table, const
     const struct pp_module_table *published = atomic_load(&pp_module_table);
     struct pp_native_stack stack = {.frames = frames, .stopped = stopped, .max = FRAMES};
     atomic_store(&pp_module_table, table);
-    pp_native_walk(context, own_stack_top(), &stack);
+    pp_native_walk(context, thread_stack_top(), &stack);
     atomic_store(&pp_module_table, published);
     return stack;
 }
@@ -151,7 +151,7 @@ static struct pp_module_table *meet_all(const ucontext_t *context)
         whole.stack = walk_by(pp_modules_draft(), context, whole.frames, &stopped);
         if (!whole.stack.continuable)
             break;
-        assert_true(pp_module_meet(whole.frames[whole.stack.count - 1].ip));
+        assert_true(pp_module_add_sampled(whole.frames[whole.stack.count - 1].ip));
     }
     assert_int_equal(whole.stack.reason, PP_REASON_NONE);
     assert_true(whole.stack.count > sizeof links / sizeof links[0]);
@@ -193,16 +193,16 @@ static struct pp_stack_copy copy_stack(const struct pp_walk_state *stopped, size
 {
     static uint8_t *pages;
     if (!pages) {
-        pages = mmap(NULL, COPY_MOST + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        pages = mmap(NULL, COPY_MAX + 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         assert_true(pages != MAP_FAILED);
         assert_int_equal(mprotect(pages, PAGE, PROT_NONE), 0);
-        assert_int_equal(mprotect(pages + PAGE + COPY_MOST, PAGE, PROT_NONE), 0);
+        assert_int_equal(mprotect(pages + PAGE + COPY_MAX, PAGE, PROT_NONE), 0);
     }
     uintptr_t start = stopped->registers[PP_REG_SP] - PP_RED_ZONE;
     start = ((start > stopped->low ? start : stopped->low) + 7) & ~(uintptr_t)7;
     size_t size = stopped->top - start < most ? stopped->top - start : most;
-    assert_true(size <= COPY_MOST);
-    uint8_t *to = pages + PAGE + (guard_before ? 0 : COPY_MOST - size);
+    assert_true(size <= COPY_MAX);
+    uint8_t *to = pages + PAGE + (guard_before ? 0 : COPY_MAX - size);
     assert_true(pp_safe_copy(to, start, size)); /* AddressSanitizer would complain of memcpy */
     return (struct pp_stack_copy){.start = start, .size = size, .bytes = to};
 }
@@ -244,7 +244,7 @@ static void stop_everywhere(const ucontext_t *context)
     struct pp_module_table *all = meet_all(context), *none = without_rows(all);
     struct pp_native_stack stack = walk_by(none, context, frames, &stopped);
     assert_int_equal(stack.count, 1);
-    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MOST, true);
+    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
     continue_by(all, &stack, &copy, &stopped);
     assert_whole(&stack);
     bool stopped_at[FRAMES] = {false};
@@ -256,7 +256,7 @@ static void stop_everywhere(const ucontext_t *context)
         stops += !stopped_at[stack.count];
         stopped_at[stack.count] = true;
         signal_frames += stack.count > 1 && stopped.exact;
-        copy = copy_stack(&stopped, COPY_MOST, i % 2);
+        copy = copy_stack(&stopped, COPY_MAX, i % 2);
         continue_by(all, &stack, &copy, &stopped);
         assert_whole(&stack);
         assert_false(copy.exceeded);
@@ -276,7 +276,7 @@ static void stop_again_and_again(const ucontext_t *context)
     struct pp_walk_state stopped;
     struct pp_module_table *all = meet_all(context), *none = without_rows(all);
     struct pp_native_stack stack = walk_by(none, context, frames, &stopped);
-    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MOST, true);
+    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
     struct pp_walk_state state = stopped;
     unsigned before = 1;
     for (unsigned i = 1; i < whole.stack.count; i++) {
@@ -307,7 +307,7 @@ static void cut_everywhere(const ucontext_t *context)
     for (unsigned i = 0; i < whole.stack.count; i++) {
         struct table most = without_function(all, whole.frames[i].ip);
         struct pp_native_stack first = walk_by(most.table, context, frames, &stopped);
-        size_t size = copy_stack(&stopped, COPY_MOST, true).size;
+        size_t size = copy_stack(&stopped, COPY_MAX, true).size;
         unsigned last = 0;
         for (size_t cut = i % 8; cut <= size; cut += 8) {
             struct pp_native_stack stack = first;
@@ -390,7 +390,7 @@ static void test_follow_damage(void **state)
 }
 
 /* A sample of a thread whose own stack is `low` to `top`, taken when no function was met, and finished. */
-static const struct pp_record_sample *take_first_sample(const ucontext_t *context, uintptr_t low, uintptr_t top)
+static const struct pp_record_sample *first_sample(const ucontext_t *context, uintptr_t low, uintptr_t top)
 {
     static struct pp_slot slot;
     const struct pp_module_table *published = atomic_load(&pp_module_table);
@@ -412,11 +412,11 @@ static const struct pp_record_sample *take_first_sample(const ucontext_t *contex
     return pp_sample_finish((const struct pp_record_unfinished *)record);
 }
 
-static void on_own_stack(const ucontext_t *context)
+static void on_thread_stack(const ucontext_t *context)
 {
-    uintptr_t top = own_stack_top();
+    uintptr_t top = thread_stack_top();
     free(meet_all(context));
-    const struct pp_record_sample *sample = take_first_sample(context, top - STACK_SIZE, top);
+    const struct pp_record_sample *sample = first_sample(context, top - STACK_SIZE, top);
     const uint64_t *ips = (const uint64_t *)(sample + 1);
     assert_int_equal(sample->native_reason, PP_REASON_NONE);
     assert_int_equal(sample->native_frames, whole.stack.count);
@@ -427,7 +427,7 @@ static void on_own_stack(const ucontext_t *context)
 static void test_on_own_stack(void **state)
 {
     (void)state;
-    at_bottom = on_own_stack;
+    at_bottom = on_thread_stack;
     links[0](0);
 }
 
@@ -441,7 +441,7 @@ static void on_coroutine(const ucontext_t *context)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
-    uintptr_t top = own_stack_top(), low = top - STACK_SIZE;
+    uintptr_t top = thread_stack_top(), low = top - STACK_SIZE;
     struct pp_native_stack stack;
     const struct pp_module_table *published = atomic_load(&pp_module_table);
     for (;;) {
@@ -451,10 +451,10 @@ static void on_coroutine(const ucontext_t *context)
         atomic_store(&pp_module_table, published);
         if (!stack.continuable)
             break;
-        assert_true(pp_module_meet(frames[stack.count - 1].ip));
+        assert_true(pp_module_add_sampled(frames[stack.count - 1].ip));
     }
     assert_true(stack.count > sizeof links / sizeof links[0]);
-    const struct pp_record_sample *sample = take_first_sample(context, low, top);
+    const struct pp_record_sample *sample = first_sample(context, low, top);
     const uint64_t *ips = (const uint64_t *)(sample + 1);
     assert_int_equal(sample->native_reason, stack.reason); /* makecontext's code before its first byte has no rule */
     assert_int_equal(sample->native_frames, stack.count);

@@ -109,8 +109,8 @@ static void every_sample_reads_anew(void **state)
 static void our_own_memory_is_read_as_it_is(void **state)
 {
     (void)state;
-    copies.own = (uintptr_t)node(1);
-    copies.own_bytes = NODE;
+    copies.in_place = (uintptr_t)node(1);
+    copies.in_place_bytes = NODE;
     for (unsigned sample = 0; sample < 4; sample++) {
         next_sample(true);
         for (uintptr_t i = 0; i < 4; i++) {
@@ -185,7 +185,7 @@ static void a_class_whose_name_is_gone(void **state)
 {
     (void)state;
     struct pp_python python = {.layout = *pp_python_layout_of(pp_python_last_minor(), false)};
-    const struct pp_object_reader reader = {.python = &python, .pid = pid, .plain = true};
+    const struct pp_object_reader reader = {.python = &python, .pid = pid, .direct = true};
     uintptr_t *type = node(0);
     char *name = (char *)memory + (PAGES - 1) * PP_COPY_PAGE;
     strcpy(name, "lost");

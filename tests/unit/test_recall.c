@@ -22,7 +22,7 @@ static unsigned recorded; /* samples */
 static struct pp_context_reader reader(void)
 {
     return (struct pp_context_reader){
-        .objects = {.python = &python, .pid = atomic_load(&pp_process.pid), .plain = true}, .slot = &slot};
+        .objects = {.python = &python, .pid = atomic_load(&pp_process.pid), .direct = true}, .slot = &slot};
 }
 
 /* Reads each word by the word before it, and a text; puts one context. */
@@ -185,7 +185,7 @@ static void what_may_be_freed_is_read_each_time(void **state)
     struct pp_context_reader careful = reader();
     sample(1);
     sample(1);
-    careful.objects.plain = false; /* the thread has released the GIL */
+    careful.objects.direct = false; /* the thread has released the GIL */
     munmap(word(1), PAGE);
     for (unsigned i = 0; i < 4; i++)
         assert_false(sample_with(&careful, 1));
@@ -202,7 +202,7 @@ static void what_was_copied_is_not_recalled(void **state)
         uintptr_t value;
         assert_null(pp_recall(&from, PP_RECALL_VARIABLES, &key, 1, &recording));
         struct pp_object_reader careful = recording.reader.objects;
-        careful.plain = false;
+        careful.direct = false;
         assert_true(pp_object_word(&careful, (uintptr_t)memory, &value));
         pp_recall_end(&recording, true, 0);
     }

@@ -16,7 +16,7 @@
 
 static struct pp_tables tables;
 
-struct taken {
+struct consumed {
     uint64_t endpoints, count, measured, cpu_ns, buckets[PP_HANDLER_BUCKETS];
 };
 
@@ -31,12 +31,12 @@ static uint64_t next(const uint8_t **at)
 }
 
 /* Takes what was counted; returns the sums of the endpoint with this name, NULL: of all. */
-static struct taken take(const char *name)
+static struct consumed consume(const char *name)
 {
     static struct pp_buffer records;
-    struct taken sum = {0};
+    struct consumed sum = {0};
     pp_buffer_clear(&records);
-    pp_requests_take(&tables, &records);
+    pp_requests_consume(&tables, &records);
     uint32_t wanted = name && *name ? pp_intern_find(&tables.strings, name, (uint32_t)strlen(name)) : 0;
     for (const uint8_t *at = records.data, *end = at + records.length; at < end;) {
         uint64_t length = next(&at);
@@ -81,15 +81,15 @@ static void each_request_is_in_one_bucket(void **state)
     pp_requests_add("/", UINT32_MAX);
     pp_requests_add("/", 0);
     assert_true(pp_requests_waiting());
-    struct taken taken = take("/");
-    assert_int_equal(taken.count, 2 * (PP_HANDLER_BUCKETS - 1) + 2);
-    assert_int_equal(taken.measured, taken.count - 1);
-    assert_int_equal(taken.cpu_ns, sum + UINT32_MAX);
-    assert_int_equal(taken.buckets[0], 1);
+    struct consumed consumed = consume("/");
+    assert_int_equal(consumed.count, 2 * (PP_HANDLER_BUCKETS - 1) + 2);
+    assert_int_equal(consumed.measured, consumed.count - 1);
+    assert_int_equal(consumed.cpu_ns, sum + UINT32_MAX);
+    assert_int_equal(consumed.buckets[0], 1);
     for (unsigned i = 1; i < PP_HANDLER_BUCKETS; i++)
-        assert_int_equal(taken.buckets[i], 2);
+        assert_int_equal(consumed.buckets[i], 2);
     assert_false(pp_requests_waiting());
-    assert_int_equal(take(NULL).endpoints, 0);
+    assert_int_equal(consume(NULL).endpoints, 0);
 }
 
 static void names_are_cut_like_those_of_samples(void **state)
@@ -100,17 +100,17 @@ static void names_are_cut_like_those_of_samples(void **state)
     name[sizeof name - 1] = '\0';
     pp_requests_add(name, 0);
     memcpy(name + 152, "\u2026", 4);
-    assert_int_equal(take(name).count, 1);
+    assert_int_equal(consume(name).count, 1);
     pp_requests_add(name, 0); /* as long as it may be */
-    assert_int_equal(take(name).count, 1);
+    assert_int_equal(consume(name).count, 1);
     for (unsigned i = 0; i < sizeof name - 1; i++)
         name[i] = "\u00e9"[i % 2];
     pp_requests_add(name, 0);
     memcpy(name + 152, "\u2026", 4);
-    assert_int_equal(take(name).count, 1);
+    assert_int_equal(consume(name).count, 1);
     pp_requests_add(NULL, 0);
     pp_requests_add("", 5);
-    assert_int_equal(take("(unknown route)").count, 2);
+    assert_int_equal(consume("(unknown route)").count, 2);
 }
 
 static void a_process_without_a_flush_thread_counts_nothing(void **state)
@@ -121,7 +121,7 @@ static void a_process_without_a_flush_thread_counts_nothing(void **state)
     assert_false(pp_requests_waiting());
     atomic_store(&pp_flush.life, PP_FLUSH_NEEDED);
     pp_requests_add("/", 0);
-    assert_int_equal(take(NULL).count, 1);
+    assert_int_equal(consume(NULL).count, 1);
     atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
 }
 
@@ -134,15 +134,15 @@ static void what_a_parent_has_counted_is_not_its_childs(void **state)
     if (!child) {
         pp_process_begins();
         pp_requests_after_fork();
-        bool nothing = !pp_requests_waiting() && take(NULL).count == 0;
+        bool nothing = !pp_requests_waiting() && consume(NULL).count == 0;
         pp_requests_add("/parent", 0);
         pp_requests_add("/child", 0);
-        struct taken taken = take(NULL);
-        _exit(nothing && taken.endpoints == 2 && taken.count == 2 && !taken.cpu_ns ? 0 : 1);
+        struct consumed consumed = consume(NULL);
+        _exit(nothing && consumed.endpoints == 2 && consumed.count == 2 && !consumed.cpu_ns ? 0 : 1);
     }
     assert_int_equal(waitpid(child, &status, 0), child);
     assert_int_equal(status, 0);
-    assert_int_equal(take("/parent").cpu_ns, 3);
+    assert_int_equal(consume("/parent").cpu_ns, 3);
 }
 
 #define THREADS  4
@@ -172,19 +172,19 @@ static void threads_and_handlers_count_at_once(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
-    struct taken all = {0};
+    struct consumed all = {0};
     signal(SIGUSR1, on_signal);
     for (unsigned i = 0; i < THREADS; i++)
         pthread_create(&threads[i], NULL, count_many, NULL);
     for (unsigned i = 0; i < 2000; i++) { /* as the flush thread does meanwhile */
-        struct taken some = take(NULL);
+        struct consumed some = consume(NULL);
         all.count += some.count;
         all.cpu_ns += some.cpu_ns;
         assert_int_equal(some.count, some.measured);
     }
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
-    struct taken rest = take(NULL);
+    struct consumed rest = consume(NULL);
     assert_int_equal(all.count + rest.count, THREADS * (REQUESTS + REQUESTS / 1000));
     assert_int_equal(all.cpu_ns + rest.cpu_ns, all.count + rest.count);
 }
@@ -200,12 +200,12 @@ static void of_many_names_all_later_ones_are_others(void **state)
         pp_requests_add("/parent", 0);
     }
     static struct pp_buffer records;
-    pp_requests_take(&tables, &records);
+    pp_requests_consume(&tables, &records);
     pp_requests_add("/parent", 0);
     pp_requests_add(name, 0);
-    assert_int_equal(take("/parent").count, 1);
+    assert_int_equal(consume("/parent").count, 1);
     pp_requests_add(name, 0);
-    assert_int_equal(take("(other)").count, 1);
+    assert_int_equal(consume("(other)").count, 1);
 }
 
 int main(void)

@@ -217,7 +217,7 @@ static void a_reserved_record_may_be_given_up(void **state)
     }
 }
 
-static void take_all(struct pp_ring *ring, uint64_t first)
+static void consume_all(struct pp_ring *ring, uint64_t first)
 {
     for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
         check(record, first++);
@@ -229,7 +229,7 @@ static void an_empty_ring_begins_again_at_its_first_byte(void **state)
     for (uint64_t number = 0; number < 1000; number++) {
         assert_true(put(ring, number));
         assert_ptr_equal(pp_ring_peek(ring), ring->buffer);
-        take_all(ring, number);
+        consume_all(ring, number);
     }
     /* an unread record keeps its place, and the next is written after it */
     assert_true(put(ring, 1));
@@ -237,7 +237,7 @@ static void an_empty_ring_begins_again_at_its_first_byte(void **state)
     pp_ring_release(ring, pp_ring_peek(ring));
     assert_true(put(ring, 3));
     assert_ptr_equal(pp_ring_peek(ring), ring->buffer + size_of(1));
-    take_all(ring, 2);
+    consume_all(ring, 2);
 }
 
 /* A reader that has seen nothing of it gives no room back. */
@@ -245,7 +245,7 @@ static void a_restart_leaves_all_of_the_room(void **state)
 {
     struct pp_ring *ring = *state;
     assert_true(put(ring, 1));
-    take_all(ring, 1);
+    consume_all(ring, 1);
     assert_int_equal(pp_ring_room(ring), RING_SIZE);
     assert_null(pp_ring_peek(ring));
     assert_int_equal(pp_ring_used(ring), 0);

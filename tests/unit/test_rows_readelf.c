@@ -123,7 +123,7 @@ static void meet(struct comparison *c, const struct function *function)
 {
     uintptr_t bias = c->module->bias, from, to;
     uintptr_t address = bias + function->start + (uintptr_t)rand() % (function->end - function->start);
-    assert_true(pp_module_meet(address));
+    assert_true(pp_module_add_sampled(address));
     const struct pp_module_table *table = pp_modules_draft();
     for (uint32_t i = 0; i < table->count; i++)
         if (table->ranges[i].start == c->module->start)

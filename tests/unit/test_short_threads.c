@@ -68,7 +68,7 @@ static void tails_go_to_their_like(void **state)
     pp_short_threads_settle(credit, unsampled, true);
     assert_int_equal(by_node[7] + unsampled_ns, 9 * MS);
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
-    /* credited time stays with the thread that burned it */
+    /* credited time stays with the thread that used it */
     for (uint32_t i = 1; i <= 4; i++)
         assert_true(by_thread[i] == 0 || by_thread[i] == 2 * MS);
 }

@@ -153,7 +153,7 @@ static void test_rest(void **state)
     struct pp_module *libc = module_of((void *)&strtod);
     size_t most, before;
     uintptr_t start;
-    pp_module_meet((uintptr_t)&strtod);
+    pp_module_add_sampled((uintptr_t)&strtod);
     assert_non_null(pp_module_symbol(libc, (uintptr_t)dlsym(RTLD_DEFAULT, "strtod"), &start));
     before = pp_mapped_bytes(&most);
     pp_modules_rest();
@@ -162,7 +162,7 @@ static void test_rest(void **state)
     assert_true(pp_mapped_bytes(&most) < before - 3000 * sizeof(uint64_t)); /* as many symbols has libc at least */
     assert_string_equal(pp_module_symbol(libc, (uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"), &start), "wcstod");
     /* Another function is met: longer from now on. */
-    pp_module_meet((uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"));
+    pp_module_add_sampled((uintptr_t)dlsym(RTLD_DEFAULT, "wcstod"));
     before = pp_mapped_bytes(&most);
     for (unsigned n = 0; n < 3; n++)
         pp_modules_rest();

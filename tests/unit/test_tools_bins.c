@@ -166,7 +166,7 @@ static void no_time_is_out_of_reach(void **state)
     pt_profile_free(profile);
 }
 
-/* Two processes with two threads of one name each, all of which burn in all nodes, with and without the GIL. */
+/* Two processes with two threads of one name each, all of which use CPU in all nodes, with and without the GIL. */
 static struct pt_profile *many(uint32_t nodes)
 {
     struct pt_profile *profile = pt_profile_new(NULL);

@@ -30,7 +30,7 @@
 #define ALSO_AS_PROFILE 20 /* of so many one is read as `report` and `top` do */
 #define HANGS_AFTER     120
 #define MEMORY_ROOM     ((rlim_t)48 << 20)
-#define MOST_BLOCKS     20000
+#define MAX_BLOCKS      20000
 #define FIRST_WEIGHT    1000000007u /* of samples: not in the file by chance */
 
 struct block {
@@ -43,7 +43,7 @@ struct sound {
     const unsigned char *data;
     size_t size;
     unsigned count;
-    struct block blocks[MOST_BLOCKS];
+    struct block blocks[MAX_BLOCKS];
 };
 
 /* Bytes of the sound file that are somewhere in the damaged one. */
@@ -77,7 +77,7 @@ static void list_blocks(struct sound *file, const unsigned char *data, size_t si
         assert_true(header.length <= size - at - sizeof header);
         assert_int_equal(header.sequence, file->count);
         assert_int_equal(crc32(crc32(0, (const Bytef *)covered, sizeof covered), payload, header.length), header.crc32);
-        assert_true(file->count < MOST_BLOCKS);
+        assert_true(file->count < MAX_BLOCKS);
         file->blocks[file->count++] =
             (struct block){at, at + sizeof header + header.length, header.type,
                            header.type == PP_BLOCK_SAMPLES ? weight_of(payload, header.length) : 0};
@@ -139,9 +139,9 @@ struct seen {
     unsigned of_group[GROUPS], others;
 };
 
-static void see_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void see_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
-    struct seen *seen = context;
+    struct seen *seen = data;
     (void)segment;
     for (uint32_t i = 0; i < samples->count; i++) {
         uint64_t group = samples->items[i].cpu_ns - FIRST_WEIGHT;
@@ -231,7 +231,7 @@ static void check(const struct damaged *damaged, unsigned number, const char *ho
     struct pt_segment segment;
     static struct seen seen;
     unsigned char *copy = malloc(damaged->size ? damaged->size : 1);
-    const struct pt_segment_sink sink = {.context = &seen, .samples = see_samples};
+    const struct pt_segment_sink sink = {.data = &seen, .samples = see_samples};
     memcpy(copy, damaged->data, damaged->size);
     memset(&seen, 0, sizeof seen);
     alarm(HANGS_AFTER);

@@ -56,7 +56,7 @@ struct self {
     unsigned section_count;
 };
 
-static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
@@ -86,7 +86,7 @@ static int set_up(void **state)
     *state = self;
     if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
         return -1;
-    dl_iterate_phdr(take_first, &self->bias);
+    dl_iterate_phdr(note_first, &self->bias);
     elf_version(EV_CURRENT);
     int descriptor = open(self->path, O_RDONLY | O_CLOEXEC);
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);
@@ -123,7 +123,7 @@ static void inlined_functions_come_with_the_places_of_their_calls(void **state)
         uint32_t line;
     } wanted[] = {{"inner_place", INNER_LINE}, {"middle_place", MIDDLE_LINE}, {"pyprof_test_outer_place", OUTER_LINE}};
     const struct self *self = *state;
-    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_scope scopes[PT_MAX_SCOPES];
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
     struct pt_debug_info *info = pt_debug_info_open(self->path, self->build_id, &mapped);
@@ -159,7 +159,7 @@ static void another_build_is_not_read(void **state)
 /* Looks addresses up all over the file; what comes out must be readable. */
 static size_t look_around(const struct self *self, const char *path)
 {
-    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_scope scopes[PT_MAX_SCOPES];
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
     struct pt_debug_info *info = pt_debug_info_open(path, self->build_id, &mapped);
@@ -168,7 +168,7 @@ static size_t look_around(const struct self *self, const char *path)
         uint64_t address = i ? self->text + self->text_size / LOOKED_UP * i + i % 3
                              : (uint64_t)(uintptr_t)pyprof_test_outer_place - self->bias;
         uint32_t count = pt_debug_info_find(info, address, scopes);
-        assert_true(count <= PT_MOST_SCOPES);
+        assert_true(count <= PT_MAX_SCOPES);
         for (uint32_t j = 0; j < count; j++) {
             sum += scopes[j].symbol ? strlen(scopes[j].symbol) : 0;
             sum += scopes[j].file ? strlen(scopes[j].file) : 0;

@@ -94,7 +94,7 @@ static uint64_t sum_of(struct pt_cursor column)
 {
     uint64_t sum = 0;
     while (pt_left(&column))
-        sum += pt_take_varint(&column);
+        sum += pt_read_varint(&column);
     assert_false(column.bad);
     return sum;
 }
@@ -188,7 +188,7 @@ static void buckets_are_few_and_keep_the_sum(void **state)
         assert_int_equal(sum_of(decoded.columns[6]), (uint64_t)lengths[i] * 1000003);
         assert_int_equal(sum_of(decoded.columns[5]), lengths[i]);
         for (struct pt_cursor buckets = decoded.columns[4]; pt_left(&buckets);)
-            assert_true(pt_take_varint(&buckets) < flame->buckets);
+            assert_true(pt_read_varint(&buckets) < flame->buckets);
         free_decoded(&decoded);
         pt_flame_free(flame);
         pt_profile_free(sides[0]);

@@ -57,9 +57,9 @@ static int tear_down(void **state)
     return chdir("/") == 0 ? system(command) : -1;
 }
 
-static void count_message(void *context, const char *text)
+static void count_message(void *data, const char *text)
 {
-    *(uint32_t *)context += *text && !strchr(text, '\n');
+    *(uint32_t *)data += *text && !strchr(text, '\n');
 }
 
 /* Number of processes loaded from the paths (NULL ends), 0 when that is refused, which a message says. */
@@ -67,7 +67,7 @@ static uint32_t processes(struct pt_load_request request, char *first, char *sec
 {
     char *paths[] = {first, second, NULL};
     uint32_t said = 0;
-    const struct pt_messages messages = {.message = count_message, .context = &said};
+    const struct pt_messages messages = {.message = count_message, .data = &said};
     request.messages = &messages;
     request.paths = paths;
     request.path_count = first ? second ? 2 : 1 : 0;

@@ -432,10 +432,10 @@ static void deep_stacks_are_no_problem(void **state)
     pt_profile_free(profile);
 }
 
-static void collect(void *context, const char *text)
+static void collect(void *data, const char *text)
 {
-    strcat(context, text);
-    strcat(context, "\n");
+    strcat(data, text);
+    strcat(data, "\n");
 }
 
 static void warnings_are_said(void **state)

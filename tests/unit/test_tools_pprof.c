@@ -10,25 +10,25 @@
 #include <cmocka.h>
 #include <zlib.h>
 
-#define BIAS        0x7f0000000000u
-#define MOST_STRING 200
-#define MOST        64
-#define ROOM        (1u << 20)
+#define BIAS       0x7f0000000000u
+#define MAX_STRING 200
+#define MAX        64
+#define ROOM       (1u << 20)
 
 enum { SAMPLE_TYPE = 1, SAMPLE, MAPPING, LOCATION, FUNCTION, STRING };
 
 struct decoded {
-    struct pt_cursor strings[MOST_STRING], mappings[MOST], locations[MOST], functions[MOST], samples[MOST];
+    struct pt_cursor strings[MAX_STRING], mappings[MAX], locations[MAX], functions[MAX], samples[MAX];
     unsigned string_count, mapping_count, location_count, function_count, sample_count, sample_types;
 };
 
 /* One field: number fields give value, others bytes. */
-static unsigned take_field(struct pt_cursor *message, uint64_t *value, struct pt_cursor *bytes)
+static unsigned read_field(struct pt_cursor *message, uint64_t *value, struct pt_cursor *bytes)
 {
-    uint64_t key = pt_take_varint(message);
-    *value = pt_take_varint(message);
+    uint64_t key = pt_read_varint(message);
+    *value = pt_read_varint(message);
     if ((key & 7) == 2)
-        *bytes = pt_take(message, *value);
+        *bytes = pt_read_part(message, *value);
     else
         assert_int_equal(key & 7, 0);
     assert_false(message->bad);
@@ -41,7 +41,7 @@ static uint64_t number_of(struct pt_cursor message, unsigned field)
     uint64_t value;
     struct pt_cursor bytes;
     while (pt_left(&message))
-        if (take_field(&message, &value, &bytes) == field)
+        if (read_field(&message, &value, &bytes) == field)
             return value;
     return 0;
 }
@@ -51,7 +51,7 @@ static struct pt_cursor bytes_of(struct pt_cursor message, unsigned field)
     uint64_t value;
     struct pt_cursor bytes = {0};
     while (pt_left(&message))
-        if (take_field(&message, &value, &bytes) == field)
+        if (read_field(&message, &value, &bytes) == field)
             return bytes;
     return pt_cursor("", 0);
 }
@@ -69,7 +69,7 @@ static struct decoded decode(struct pt_cursor message)
     while (pt_left(&message)) {
         uint64_t value;
         struct pt_cursor bytes = {0};
-        unsigned field = take_field(&message, &value, &bytes);
+        unsigned field = read_field(&message, &value, &bytes);
         profile.sample_types += field == SAMPLE_TYPE;
         if (field == SAMPLE)
             profile.samples[profile.sample_count++] = bytes;
@@ -184,11 +184,11 @@ static void samples_sum_up_and_refer_to_what_there_is(void **state)
     for (unsigned i = 0; i < profile->sample_count; i++) {
         struct pt_cursor locations = bytes_of(profile->samples[i], 1), values = bytes_of(profile->samples[i], 2);
         while (pt_left(&locations)) {
-            uint64_t id = pt_take_varint(&locations);
+            uint64_t id = pt_read_varint(&locations);
             assert_in_range(id, 1, profile->location_count);
         }
-        count += pt_take_varint(&values);
-        cpu_ns += pt_take_varint(&values);
+        count += pt_read_varint(&values);
+        cpu_ns += pt_read_varint(&values);
         assert_false(values.bad);
         assert_int_equal(pt_left(&values), 0);
     }
@@ -205,7 +205,7 @@ static void samples_carry_thread_and_process(void **state)
         while (pt_left(&sample)) {
             uint64_t value;
             struct pt_cursor label;
-            if (take_field(&sample, &value, &label) != 3)
+            if (read_field(&sample, &value, &label) != 3)
                 continue;
             uint64_t key = number_of(label, 1), text = number_of(label, 2), number = number_of(label, 3);
             assert_true(key && !text != !number);

@@ -17,9 +17,9 @@ struct seen {
     uint64_t cpu_ns, count;
 };
 
-static void see_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void see_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
-    struct seen *seen = context;
+    struct seen *seen = data;
     (void)segment;
     seen->samples += samples->count;
     for (uint32_t i = 0; i < samples->count; i++) {
@@ -28,18 +28,18 @@ static void see_samples(void *context, const struct pt_segment *segment, const s
     }
 }
 
-static void see_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+static void see_notice(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                        struct pt_text text)
 {
     (void)segment, (void)unix_ns, (void)severity;
-    ((struct seen *)context)->notices += text.length == strlen("only information");
+    ((struct seen *)data)->notices += text.length == strlen("only information");
 }
 
-static void see_redefined(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
+static void see_redefined(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
     (void)segment;
     (void)kind, (void)id;
-    ((struct seen *)context)->redefined++;
+    ((struct seen *)data)->redefined++;
 }
 
 /* Reads from a block of exactly this size, so that a sanitizer sees any byte too much. */
@@ -48,7 +48,7 @@ static enum pt_read_result read_copy(const void *data, size_t size, struct seen 
     void *copy = malloc(size ? size : 1);
     struct pt_segment segment;
     const struct pt_segment_sink sink = {
-        .context = seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
+        .data = seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     memcpy(copy, data, size);
     *seen = (struct seen){0};
     enum pt_read_result result = pt_segment_read(copy, size, NULL, &segment, &sink);
@@ -70,7 +70,7 @@ static void reads_what_was_written(void **state)
     struct seen seen = {0};
     struct pt_segment segment;
     const struct pt_segment_sink sink = {
-        .context = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
+        .data = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     fixture_example(&log, PID, BIAS);
     assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     static const struct pt_read_losses none;
@@ -251,9 +251,9 @@ static uint64_t of_width(unsigned bits)
     return bits ? UINT64_MAX >> (64 - bits) : 0;
 }
 
-static void see_widths(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void see_widths(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
-    unsigned *at = context;
+    unsigned *at = data;
     (void)segment;
     for (uint32_t i = 0; i < samples->count; i++, ++*at) {
         unsigned width = *at % (WIDTHS + 1);
@@ -276,7 +276,7 @@ static void samples_of_all_widths_are_read(void **state)
     struct fixture_bytes payload = {0}, record = {0};
     struct pt_segment segment;
     unsigned seen = 0, written = 0;
-    const struct pt_segment_sink sink = {.context = &seen, .samples = see_widths};
+    const struct pt_segment_sink sink = {.data = &seen, .samples = see_widths};
     fixture_begin(&log);
     for (unsigned count = 1; count <= 3 * (WIDTHS + 1); count++) {
         payload.length = 0;

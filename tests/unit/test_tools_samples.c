@@ -24,10 +24,10 @@ struct seen {
     uint32_t count;
 };
 
-static void see(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void see(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
     (void)segment;
-    struct seen *seen = context;
+    struct seen *seen = data;
     for (uint32_t i = 0; i < samples->count; i++) {
         const struct pt_log_sample *item = &samples->items[i];
         const uint64_t fields[] = {item->thread, item->node, item->labels, item->state, item->count, item->cpu_ns};
@@ -45,7 +45,7 @@ static void samples_are_decoded_as_written(void **state)
     struct fixture_bytes payload = {0};
     struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
-    const struct pt_segment_sink sink = {.context = &seen, .samples = see};
+    const struct pt_segment_sink sink = {.data = &seen, .samples = see};
     fixture_begin(&log);
     fixture_varint(&payload, 1);
     fixture_varint(&payload, 1);
@@ -77,7 +77,7 @@ static void records_end_where_they_say(void **state)
     struct fixture_bytes payload = {0};
     struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
-    const struct pt_segment_sink sink = {.context = &seen, .samples = see};
+    const struct pt_segment_sink sink = {.data = &seen, .samples = see};
     static const unsigned char longer[] = {9, 1, 2, 3, 4, 5, 6, 0xff, 0xff, 0x7f}, shorter[] = {5, 1, 2, 3, 4, 5};
     static const unsigned char cut[] = {6, 1, 2, 3, 4, 5, 0x86};
     fixture_begin(&log);

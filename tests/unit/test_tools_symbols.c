@@ -29,7 +29,7 @@ struct self {
     unsigned char build_id[64];
 };
 
-static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
@@ -50,7 +50,7 @@ static int set_up(void **state)
     *state = self;
     if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
         return -1;
-    dl_iterate_phdr(take_first, &self->bias);
+    dl_iterate_phdr(note_first, &self->bias);
     Elf *elf = open_self(&descriptor);
     const void *bytes = NULL;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);

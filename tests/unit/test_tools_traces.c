@@ -22,9 +22,9 @@ static const char first_id[] = "0000000000000000abcdef0123456789", second_id[] =
 
 static char said[512];
 
-static void say(void *context, const char *text)
+static void say(void *data, const char *text)
 {
-    (void)context;
+    (void)data;
     snprintf(said, sizeof said, "%s", text);
 }
 

@@ -42,7 +42,7 @@ static const struct {
 
 static char directory[] = "/tmp/pyprof-test-XXXXXX";
 
-static int take_first(struct dl_phdr_info *info, size_t size, void *bias)
+static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
@@ -62,7 +62,7 @@ static void write_log(unsigned side, const char *program, const void *build_id, 
 {
     struct fixture log;
     uint64_t bias = 0, address = (uint64_t)(uintptr_t)sides[side].function;
-    dl_iterate_phdr(take_first, &bias);
+    dl_iterate_phdr(note_first, &bias);
     fixture_example(&log, 100 + side, BIAS);
     uint32_t module =
         fixture_module(&log, program, bias, address & ~UINT64_C(0xfff), address + 0x1000, 0, build_id, length);
@@ -111,9 +111,9 @@ struct loader {
     uint32_t loaded, refused, changed; /* changed: other stacks than the first time */
 };
 
-static void keep_message(void *context, const char *text)
+static void keep_message(void *data, const char *text)
 {
-    struct loader *loader = context;
+    struct loader *loader = data;
     pt_buffer_format(&loader->messages, "%s\n", text);
 }
 
@@ -121,7 +121,7 @@ static void load(struct loader *loader, const char *path, bool good)
 {
     char *paths[] = {pt_strdup(path)}, *text = NULL;
     size_t size;
-    const struct pt_messages messages = {.message = keep_message, .progress = NULL, .context = loader};
+    const struct pt_messages messages = {.message = keep_message, .progress = NULL, .data = loader};
     const struct pt_load_request request = {.paths = paths,
                                             .path_count = 1,
                                             .select = {.native = PT_NATIVE_ALL},
@@ -143,9 +143,9 @@ static void load(struct loader *loader, const char *path, bool good)
     free(paths[0]);
 }
 
-static void *load_many(void *context)
+static void *load_many(void *data)
 {
-    struct loader *loader = context;
+    struct loader *loader = data;
     for (unsigned i = 0; i < LOADS; i++)
         load(loader, sides[loader->side].log, true);
     for (unsigned i = 0; i < LOADS / 10; i++) {

@@ -4,7 +4,7 @@
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/common/settings.h"
-#include "preload/flush/left_out.h"
+#include "preload/flush/not_selected.h"
 #include "preload/flush/traces.h"
 #include "preload/labels/contexts.h"
 #include "preload/threads/registry.h"
@@ -163,9 +163,9 @@ static void the_first_sample_afterwards_stands_for_a_period(void **state)
     struct pp_record_sample sample = {.cpu_previous_ns = 100 * MS, .cpu_ns = 900 * MS};
     uint64_t accounted_ns = slot->flush.accounted_ns;
     pp_traces_review(START + 60 * SECOND);
-    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    pp_not_selected_before(slot, 1, 10 * MS, &sample);
     assert_int_equal(sample.cpu_previous_ns, 890 * MS);
-    assert_int_equal(pp_interval.account.left_out_ns, 790 * MS);
+    assert_int_equal(pp_interval.account.not_selected_ns, 790 * MS);
     assert_int_equal(pp_interval.account.sampled_ns, 790 * MS);
     assert_int_equal(slot->flush.accounted_ns - accounted_ns, 790 * MS);
 
@@ -173,10 +173,10 @@ static void the_first_sample_afterwards_stands_for_a_period(void **state)
     pp_traces_review(START + 61 * SECOND);
     uint64_t end_ns = slot->flush.traces_pause_end_ns;
     sample = (struct pp_record_sample){.cpu_previous_ns = end_ns - 1, .cpu_ns = end_ns + 50 * MS};
-    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    pp_not_selected_before(slot, 1, 10 * MS, &sample);
     assert_int_equal(sample.cpu_previous_ns, end_ns + 40 * MS);
     sample = (struct pp_record_sample){.cpu_previous_ns = end_ns + 50 * MS, .cpu_ns = end_ns + 80 * MS};
-    pp_left_out_before(slot, 1, 10 * MS, &sample);
+    pp_not_selected_before(slot, 1, 10 * MS, &sample);
     assert_int_equal(sample.cpu_previous_ns, end_ns + 50 * MS);
 }
 
@@ -188,7 +188,7 @@ static void a_block_is_bounded(void **state)
     struct pp_record_context span = {.kind = PP_CONTEXT_SPAN, .identity = 0x1122334455667788, .trace_id = {7, 9}};
     struct pp_sample_key key = {1, 100000, 300, PP_STATE_GIL_KNOWN};
     uint32_t sequence = 0;
-    pp_contexts_take(slot, &span);
+    pp_contexts_consume(slot, &span);
     pp_traces_add(slot, &key, pp_interval.start_ns + SECOND / 2, 10 * MS);
     pp_traces_write(&fewer, &sequence);
     static const uint8_t ids[] = {0, 0, 0, 0, 0,    0,    0,    9,    0,    0,    0,    0,

@@ -1,5 +1,5 @@
 /* Our walk against libunwind's, in code of all kinds: sampled by a CPU timer, and at every single instruction. */
-#include "own_stack.h"
+#include "thread_stack.h"
 #include "unwind_oracle.h"
 #include <alloca.h>
 #include <dlfcn.h>
@@ -266,7 +266,7 @@ static void reset_oracle(void)
 {
     memset(&oracle, 0, sizeof oracle);
     oracle_guard(); /* cmocka takes SIGSEGV for each test */
-    oracle.stack_top = own_stack_top();
+    oracle.stack_top = thread_stack_top();
 }
 
 static int set_up(void **state)

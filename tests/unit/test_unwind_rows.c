@@ -183,7 +183,7 @@ static uint32_t meet_all(const struct pp_module *module)
     memcpy(&count, (const void *)(hdr + 8), sizeof count);
     const int32_t(*entries)[2] = (const void *)(hdr + 12);
     for (uint32_t i = 0; i < count; i++)
-        assert_true(pp_module_meet(hdr + (uintptr_t)(intptr_t)entries[i][0]));
+        assert_true(pp_module_add_sampled(hdr + (uintptr_t)(intptr_t)entries[i][0]));
     return count;
 }
 

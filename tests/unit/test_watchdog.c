@@ -213,10 +213,10 @@ static uint64_t queued_by_user(void)
 static void half_of_the_limit_is_the_programs(void **state)
 {
     (void)state;
-    enum { MOST = 16 };
+    enum { MAX = 16 };
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
-    limit = (struct rlimit){2 * (queued_by_user() + MOST), before.rlim_max};
+    limit = (struct rlimit){2 * (queued_by_user() + MAX), before.rlim_max};
     assert_int_equal(setrlimit(RLIMIT_SIGPENDING, &limit), 0);
     static struct pp_slot slots[4096];
     unsigned armed = 0;

@@ -188,7 +188,7 @@ static inline void oracle_walk_by_rows(const struct oracle *o, const ucontext_t 
         atomic_store(&pp_module_table, draft);
     do
         pp_native_walk(context, o->stack_top, stack);
-    while (stack->continuable && pp_module_meet(stack->frames[stack->count - 1].ip));
+    while (stack->continuable && pp_module_add_sampled(stack->frames[stack->count - 1].ip));
     atomic_store(&pp_module_table, published);
 }
 

@@ -2,7 +2,7 @@
  * time after each other or at every instruction, phase by phase: the program calls oracle_phase and works until
  * oracle_left says 0. What was found goes to the file $ORACLE_LOG, the examples to stderr. */
 #include "../../preload/modules/loaded_objects.h"
-#include "own_stack.h"
+#include "thread_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
 #include <link.h>
@@ -233,7 +233,7 @@ __attribute__((visibility("default"))) void oracle_phase(const char *name, long 
     phase = strdup(name);
     stepping = at_every_instruction;
     how = stepping ? "step" : "sample";
-    oracle.stack_top = own_stack_top();
+    oracle.stack_top = thread_stack_top();
     oracle_guard(); /* somebody may have taken SIGSEGV */
     sampled = gettid();
     samples_left = samples;

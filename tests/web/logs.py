@@ -11,7 +11,7 @@ SECOND = 1000000000
 START = 1700000000 * SECOND
 PROCESS, STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS, SAMPLES, ACCOUNTING, END, TRACES = 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14
 HOLDS_GIL, GIL_KNOWN = 1, 8
-MOST = 1 << 20  # bytes of a block, so that no block is too long
+MAX = 1 << 20  # bytes of a block, so that no block is too long
 
 
 def varint(value):
@@ -142,7 +142,7 @@ class Log:
             first, part = 1, b""
             for i, body in enumerate(records):
                 part += body
-                if len(part) > MOST or i == len(records) - 1:
+                if len(part) > MAX or i == len(records) - 1:
                     block(kind, varint(first) + part)
                     first, part = i + 2, b""
         for (start, wall), records in sorted(self.samples.items()):

@@ -20,7 +20,7 @@
 #include <unistd.h>
 #include <wchar.h>
 
-#define MOST        5
+#define MAX         5
 #define OLD_THREADS 2
 #define OWN_GIL     2 /* PyInterpreterConfig_OWN_GIL */
 
@@ -518,9 +518,9 @@ static void unused(struct python *python)
 
 int main(int argc, char **argv)
 {
-    struct python pythons[MOST] = {0};
+    struct python pythons[MAX] = {0};
     int count = argc / 2 - 1;
-    if (argc % 2 || count < 1 || count > MOST)
+    if (argc % 2 || count < 1 || count > MAX)
         die("embed MODE LIBRARY HOME [LIBRARY HOME]...");
     for (int i = 0; i < count; i++) {
         pythons[i].path = argv[2 * i + 2];

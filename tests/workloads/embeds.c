@@ -1,4 +1,4 @@
-/* A program that takes Python in as a plug-in and throws it out again: embeds LIBPYTHON. Burns CPU in Python, then in
+/* A program that takes Python in as a plug-in and throws it out again: embeds LIBPYTHON. Uses CPU in Python, then in
  * C, and prints whether the library is still mapped after dlclose. */
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-"""Burns in libc, in the loader's own code and in extensions; blocks are small, so that little is the kernel's."""
+"""Uses CPU in libc, in the loader's own code and in extensions; blocks are small, so that little is the kernel's."""
 import json
 import sys
 import time

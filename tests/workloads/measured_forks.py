@@ -1,6 +1,6 @@
 """A tree of processes: measured_forks.py TRUTH_DIRECTORY LEVELS SECONDS
 
-Each process forks two more, LEVELS deep, and burns SECONDS before and as much after that, in a function of its level.
+Each process forks two more, LEVELS deep, and uses SECONDS of CPU before and as much after that, in a function of its level.
 They end in turn by os._exit, sys.exit and at the end of the program."""
 
 import os

@@ -1,7 +1,7 @@
 """Threads that C makes (lib/measured_native.c), who block signals or that libc knows nothing of:
 measured_native.py TRUTH_DIRECTORY LIBRARY KIND COUNT MILLISECONDS
 
-COUNT threads at a time burn MILLISECONDS each, in a function named after KIND: plain, masked, raw_masked, raw_clone,
+COUNT threads at a time use MILLISECONDS of CPU each, in a function named after KIND: plain, masked, raw_masked, raw_clone,
 exits, cancelled; short: COUNT of them, 20 at a time."""
 
 import ctypes

@@ -1,7 +1,7 @@
 """Short-lived processes of a pool: measured_pools.py TRUTH_DIRECTORY pool|futures|executor TASKS
 
 The children of `pool` and `executor` serve one task and end by os._exit; those of `futures` serve until they are sent home.
-Each task tells what it burned in pool_task, and its process's clock."""
+Each task tells what it used in pool_task, and its process's clock."""
 
 import concurrent.futures
 import multiprocessing

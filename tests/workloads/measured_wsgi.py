@@ -30,6 +30,6 @@ def app(environ, start_response):
     else:
         threads[threading.get_native_id()] = True
         (burn_b if path == "/burn/b" else burn_a)()
-        body = "burned"
+        body = "used"
     start_response("200 OK", [("Content-Type", "text/plain"), ("Content-Length", str(len(body)))])
     return [body.encode()]

@@ -8,7 +8,7 @@ import threading
 library = ctypes.CDLL(sys.argv[1])
 library.churn.argtypes = ctypes.c_char_p, ctypes.c_double
 library.churn.restype = ctypes.c_uint64
-burned = []
+used = []
 
 
 def unload():
@@ -24,7 +24,7 @@ def allocate():
 
 
 def run(kind, what):
-    burned.append((kind, library.churn(what.encode(), float(sys.argv[3]))))
+    used.append((kind, library.churn(what.encode(), float(sys.argv[3]))))
 
 
 threads = [threading.Thread(target=target) for target in [unload] * 4 + [throw, allocate]]
@@ -33,6 +33,6 @@ for thread in threads:
 for thread in threads:
     thread.join()
 for kind in "unload", "throw", "allocate":
-    print(kind, sum(ns for of_kind, ns in burned if of_kind == kind))
-if not all(ns for _, ns in burned):
+    print(kind, sum(ns for of_kind, ns in used if of_kind == kind))
+if not all(ns for _, ns in used):
     sys.exit("a thread failed")

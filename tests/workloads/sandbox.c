@@ -12,14 +12,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define MOST 32
+#define MAX 32
 
 int sandbox_here(const char *numbers, int how);
 
 /* how: 0 by prctl, 1 by seccomp, 2 for all threads. Kills the whole process. */
 __attribute__((visibility("default"))) int sandbox_here(const char *numbers, int how)
 {
-    struct sock_filter rules[2 * MOST + 2];
+    struct sock_filter rules[2 * MAX + 2];
     unsigned short n = 0;
     rules[n++] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr));
     if (strcmp(numbers, "writing") == 0) { /* openat, for other than reading */
@@ -34,7 +34,7 @@ __attribute__((visibility("default"))) int sandbox_here(const char *numbers, int
         rules[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     }
     char *end;
-    for (const char *p = numbers; n < 2 * MOST; p = end + 1) {
+    for (const char *p = numbers; n < 2 * MAX; p = end + 1) {
         long number = strtol(p, &end, 10);
         if (end == p)
             break;

@@ -2,7 +2,7 @@
 
 For each ROW of servers_rows.py the server is started twice, is asked for pages by four clients at once from its first answer
 to its end, gets its signals, and ends. It must answer, log and end in the same way both times; and what the kernel billed
-each of its processes, and what servers_app.py says they burned in each function, must be in the merged profile. Prints a
+each of its processes, and what servers_app.py says they used in each function, must be in the merged profile. Prints a
 line for each row; leaves with status 1 if something is wrong. PROGRAMS.json: {"gunicorn": [...], "uwsgi": [...]}, the
 beginnings of command lines."""
 

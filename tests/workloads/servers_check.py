@@ -96,7 +96,7 @@ def profile(row, server, control, pyprof):
     worst, slack = 0.0, 0.0
     missing = set(truth) - set(images)
     if missing:
-        wrong.append(f"processes that burned and are not in the profile: {sorted(missing)}")
+        wrong.append(f"processes that used CPU time and are not in the profile: {sorted(missing)}")
     for pid, found in images.items():
         last = found[-1]
         in_file = last["before_start_ns"] + last["cpu_ns"]

@@ -138,14 +138,14 @@ def asked(path, times, function):
             server.ask(path)
         truth = server.path("truth")
         # 100 batches of 2 ms each time
-        server.wait_until(lambda: burned(truth, function) >= times * 200_000_000, function)
+        server.wait_until(lambda: used(truth, function) >= times * 200_000_000, function)
         server.serve(2)
         server.stop("INT")
 
     return steps
 
 
-def burned(truth, function):
+def used(truth, function):
     total = 0
     for name in os.listdir(truth):
         if name.split(".")[1] == function:

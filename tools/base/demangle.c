@@ -17,9 +17,9 @@ struct growing {
     jmp_buf too_long;
 };
 
-static void take(const char *part, size_t length, void *context)
+static void append_part(const char *part, size_t length, void *data)
 {
-    struct growing *growing = context;
+    struct growing *growing = data;
     if (length > growing->limit - growing->text->length)
         longjmp(growing->too_long, 1); /* the demanglers have no other way to be stopped */
     pt_buffer_append(growing->text, part, length);
@@ -30,11 +30,11 @@ static bool demangle(struct growing *growing, const char *symbol)
     /* Old Rust names are C++ names, too. */
     if (setjmp(growing->too_long))
         return false;
-    return rust_demangle_callback(symbol, 0, take, growing) ||
-           cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, take, growing);
+    return rust_demangle_callback(symbol, 0, append_part, growing) ||
+           cplus_demangle_v3_callback(symbol, DMGL_PARAMS | DMGL_ANSI, append_part, growing);
 }
 
-static void take_back(struct pt_buffer *text, size_t length)
+static void truncate_text(struct pt_buffer *text, size_t length)
 {
     if (text->length != length) {
         text->length = length;
@@ -44,7 +44,7 @@ static void take_back(struct pt_buffer *text, size_t length)
 
 /* Returns what follows a scope ("7fastgeo_", "5Track_") and appends its name; NULL if there is none. The methods of a
  * scope are numbered in the names of their wrappers: a number alone begins no scope. */
-static const char *take_scope(struct pt_buffer *text, const char *at, bool wrapper)
+static const char *append_scope(struct pt_buffer *text, const char *at, bool wrapper)
 {
     char *name;
     unsigned long length = isdigit((unsigned char)*at) ? strtoul(at, &name, 10) : 0;
@@ -64,14 +64,14 @@ static bool demangle_cython(struct pt_buffer *text, const char *symbol)
     while (kind < 3 && strncmp(symbol, kinds[kind], strlen(kinds[kind])) != 0)
         kind++;
     const char *at = kind < 3 ? symbol + strlen(kinds[kind]) : "", *next;
-    while ((next = take_scope(text, at, kind == 2)))
+    while ((next = append_scope(text, at, kind == 2)))
         at = next;
     at += kind ? strspn(at, "0123456789") : 0;
     if (text->length > start && *at) {
         pt_buffer_text(text, at);
         return true;
     }
-    take_back(text, start);
+    truncate_text(text, start);
     return false;
 }
 
@@ -88,6 +88,6 @@ bool pt_demangle(struct pt_buffer *text, const char *symbol)
     struct growing growing = {.text = text, .limit = start + LONGEST_NAME};
     if (demangle(&growing, symbol))
         return true;
-    take_back(text, start);
+    truncate_text(text, start);
     return false;
 }

@@ -114,7 +114,8 @@ void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     return array;
 }
 
-uint32_t *pt_group(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups, uint32_t **ends)
+uint32_t *pt_bucket_sort(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups,
+                         uint32_t **ends)
 {
     uint32_t *order = pt_alloc(count, sizeof *order), *place = pt_alloc(groups, sizeof *place), sum = 0;
     const char *bytes = items;

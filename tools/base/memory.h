@@ -50,12 +50,13 @@ void *pt_shrink(void *array, size_t count, size_t size);
 /* Returns the numbers of `count` items of `size` bytes, ordered by a key below `groups`: the uint32_t at `offset` in
  * each item. Items with equal keys stay in their order. *ends, if it is not NULL, is set to where each group ends. The
  * caller frees both. */
-uint32_t *pt_group(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups, uint32_t **ends);
+uint32_t *pt_bucket_sort(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups,
+                         uint32_t **ends);
 
 /* pt_group for a table (PT_APPEND) and a field of its items. */
 #define PT_GROUP(table, field, groups, ends)                                                                           \
-    pt_group((table)->items, sizeof *(table)->items, offsetof(__typeof__(*(table)->items), field), (table)->count,     \
-             groups, ends)
+    pt_bucket_sort((table)->items, sizeof *(table)->items, offsetof(__typeof__(*(table)->items), field),               \
+                   (table)->count, groups, ends)
 
 /* Text that grows. Always NUL-terminated once something was appended. Starts as {0}; pt_buffer_free ends it. */
 struct pt_buffer {

@@ -10,13 +10,12 @@
 #include "memory.h"
 #include "print.h"
 
-static void hand_over(void (*function)(void *context, const char *text), void *context, const char *format,
-                      va_list arguments)
+static void hand_over(void (*function)(void *data, const char *text), void *data, const char *format, va_list arguments)
 {
     if (!function)
         return;
     char *text = pt_format(format, arguments);
-    function(context, text);
+    function(data, text);
     free(text);
 }
 
@@ -25,7 +24,7 @@ void pt_message_to(const struct pt_messages *to, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     if (to)
-        hand_over(to->message, to->context, format, arguments);
+        hand_over(to->message, to->data, format, arguments);
     va_end(arguments);
 }
 
@@ -34,26 +33,26 @@ void pt_progress_to(const struct pt_messages *to, const char *format, ...)
     va_list arguments;
     va_start(arguments, format);
     if (to)
-        hand_over(to->progress, to->context, format, arguments);
+        hand_over(to->progress, to->data, format, arguments);
     va_end(arguments);
 }
 
 void pt_progress_end(const struct pt_messages *to)
 {
     if (to && to->progress)
-        to->progress(to->context, NULL);
+        to->progress(to->data, NULL);
 }
 
-static void print_message(void *context, const char *text)
+static void print_message(void *data, const char *text)
 {
-    (void)context;
+    (void)data;
     pt_message("%s", text);
 }
 
-static void print_progress(void *context, const char *text)
+static void print_progress(void *data, const char *text)
 {
     static bool shown;
-    (void)context;
+    (void)data;
     if (!isatty(STDERR_FILENO))
         return;
     if (text || shown)

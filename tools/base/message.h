@@ -5,9 +5,9 @@
 
 /* Receives messages and progress; called in the thread that loads. A NULL function drops its lines. */
 struct pt_messages {
-    void (*message)(void *context, const char *text);
-    void (*progress)(void *context, const char *text); /* replaces the last one; NULL: the work has ended */
-    void *context;
+    void (*message)(void *data, const char *text);
+    void (*progress)(void *data, const char *text); /* replaces the last one; NULL: the work has ended */
+    void *data;
 };
 
 /* `to` may be NULL: the lines are dropped. */

@@ -18,15 +18,15 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXCPU}
 
 static char *volatile unfinished;
 
-static void take_unfinished_away(void)
+static void remove_unfinished(void)
 {
     if (unfinished)
         unlink(unfinished);
 }
 
-static void take_away(int signal_number)
+static void on_ending(int signal_number)
 {
-    take_unfinished_away();
+    remove_unfinished();
     signal(signal_number, SIG_DFL);
     raise(signal_number);
 }
@@ -38,11 +38,11 @@ static void watch_signals(char *temporary)
     for (size_t i = 0; i < ENDING; i++) {
         struct sigaction old;
         if (sigaction(ending[i], NULL, &old) == 0 && old.sa_handler != SIG_IGN)
-            signal(ending[i], temporary ? take_away : SIG_DFL);
+            signal(ending[i], temporary ? on_ending : SIG_DFL);
     }
 }
 
-/* Opens a new file beside the one that it will become; returns -1 with errno on failure. */
+/* Opens a new file in the directory of the file that it will become; returns -1 with errno on failure. */
 static int open_beside(const char *path, char **temporary)
 {
     static bool registered;
@@ -51,7 +51,7 @@ static int open_beside(const char *path, char **temporary)
     pt_buffer_format(&name, "%s.XXXXXX", path);
     *temporary = name.data;
     /* The program also ends by exit() when it is out of memory. */
-    registered = registered || atexit(take_unfinished_away) == 0;
+    registered = registered || atexit(remove_unfinished) == 0;
     /* Treat a limit of the file size like a full disk. */
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&signals);
@@ -72,7 +72,7 @@ static int open_beside(const char *path, char **temporary)
     return descriptor;
 }
 
-bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), void *context)
+bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
@@ -82,7 +82,7 @@ bool pt_write_file(const char *path, void (*write)(void *context, FILE *out), vo
     int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
     FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
     if (out) {
-        write(context, out);
+        write(data, out);
         written = fflush(out) == 0 && !ferror(out);
         written = fclose(out) == 0 && written && (in_place || rename(temporary, target) == 0);
     }
@@ -102,11 +102,11 @@ bool pt_is_stdout(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-bool pt_write_output(const char *path, void (*write)(void *context, FILE *out), void *context)
+bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     if (!pt_is_stdout(path))
-        return pt_write_file(path, write, context);
-    write(context, stdout);
+        return pt_write_file(path, write, data);
+    write(data, stdout);
     return true;
 }
 

@@ -8,7 +8,7 @@
 /* All of them. Only main uses it: it hands the table in. */
 extern const struct pt_command_table pt_commands;
 
-/* Says that there is no such command as the first of these words, and what may have been meant. */
+/* Says that the first of these words is not a command, and what may have been meant. */
 void pt_unknown_command(const struct pt_command_table *commands, char *const *words);
 
 int pt_cmd_run(const struct pt_cli *cli);

@@ -14,7 +14,7 @@
 #define HIGHEST_NUMBER  1000000
 #define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
 #define HELP_COLUMN     23  /* where an option's help begins */
-#define MOST_OPTIONS    32  /* limit per command */
+#define MAX_OPTIONS     32  /* limit per command */
 #define LONG_ONLY       256 /* getopt value of a long option: this + its index in the command's list */
 
 char *pt_command_text(const struct pt_command *command)
@@ -66,7 +66,7 @@ void pt_cli_help(const struct pt_command *command)
     }
 }
 
-static bool take_number(const char *name, const char *text, uint32_t highest, uint32_t *number)
+static bool parse_number(const char *name, const char *text, uint32_t highest, uint32_t *number)
 {
     char *end;
     errno = 0;
@@ -80,7 +80,7 @@ static bool take_number(const char *name, const char *text, uint32_t highest, ui
 }
 
 /* Parses a time like "90" (seconds), "1.5s", "1m30s" or "250ms" into nanoseconds. */
-static bool take_time(const char *name, const char *text, uint64_t *ns)
+static bool parse_time(const char *name, const char *text, uint64_t *ns)
 {
     static const struct {
         const char *unit;
@@ -111,7 +111,7 @@ static bool take_time(const char *name, const char *text, uint64_t *ns)
 }
 
 /* Parses "3%" or "3". */
-static bool take_percent(const char *name, const char *text, double *percent)
+static bool parse_percent(const char *name, const char *text, double *percent)
 {
     char *end;
     *percent = strtod(text, &end);
@@ -181,7 +181,7 @@ static bool check_choice(const struct pt_option *option, const char *argument)
 }
 
 /* Takes what diff compares (share, cpu, time), or whose CPU it was (group.h). */
-static void take_by(struct pt_cli *cli, const char *argument)
+static void parse_by(struct pt_cli *cli, const char *argument)
 {
     if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
         cli->by = argument;
@@ -189,24 +189,24 @@ static void take_by(struct pt_cli *cli, const char *argument)
         cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
 }
 
-static bool take_option(struct pt_cli *cli, const struct pt_option *option, const char *argument)
+static bool parse_option(struct pt_cli *cli, const struct pt_option *option, const char *argument)
 {
     void *field = (char *)cli + option->field;
     switch (option->value) {
     case PT_FLAG:
         return *(bool *)field = true;
     case PT_HZ:
-        return take_number(option->name, argument, PP_HIGHEST_HZ, field);
+        return parse_number(option->name, argument, PP_HIGHEST_HZ, field);
     case PT_NUMBER:
-        return take_number(option->name, argument, HIGHEST_NUMBER, field);
+        return parse_number(option->name, argument, HIGHEST_NUMBER, field);
     case PT_PERCENT:
-        return take_percent(option->name, argument, field);
+        return parse_percent(option->name, argument, field);
     case PT_TIME:
-        return take_time(option->name, argument, field);
+        return parse_time(option->name, argument, field);
     case PT_DURATION:
-        return take_time(option->name, argument, field) && check_duration(option->name, field);
+        return parse_time(option->name, argument, field) && check_duration(option->name, field);
     case PT_BY:
-        take_by(cli, argument);
+        parse_by(cli, argument);
         break;
     case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
         if (!*argument) {
@@ -240,11 +240,11 @@ static void complain_of_option(const struct pt_command *command, bool known, con
                  command->name);
 }
 
-static bool take_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
+static bool parse_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     /* '+' stops at the first operand: options after it belong to the command that is run. */
-    char letters[2 * MOST_OPTIONS + 4], *end = stpcpy(letters, command->runs_command ? "+:h" : ":h");
-    struct option longs[MOST_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
+    char letters[2 * MAX_OPTIONS + 4], *end = stpcpy(letters, command->runs_command ? "+:h" : ":h");
+    struct option longs[MAX_OPTIONS + 2] = {{"help", no_argument, NULL, 'h'}};
     for (int i = 0; command->options[i]; i++) {
         const struct pt_option *option = command->options[i];
         if (option->letter)
@@ -271,7 +271,7 @@ static bool take_options(const struct pt_command *command, int argc, char **argv
         for (int i = 0; place < 0; i++)
             if (command->options[i]->letter == value)
                 place = i;
-        if (!take_option(cli, command->options[place], optarg))
+        if (!parse_option(cli, command->options[place], optarg))
             return false;
     }
     return true;
@@ -287,7 +287,7 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
     struct pt_selection *select = &cli->request.select;
     *cli = (struct pt_cli){.request = {.select = {.to_ns = UINT64_MAX}, .messages = &pt_messages_to_stderr}};
     *status = PT_EXIT_USAGE;
-    if (!take_options(command, argc, argv, cli, status))
+    if (!parse_options(command, argc, argv, cli, status))
         return false;
     if (select->from_ns >= select->to_ns) {
         pt_error("--from must be before --to");

@@ -13,10 +13,10 @@
 #include "../model/frame_text.h"
 #include "checks.h"
 
-#define TOPIC            "command"
-#define PRELOAD          "LD_PRELOAD"
-#define MOST_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
-#define LINE_BYTES       256 /* as much of "#!…" as the kernel reads */
+#define TOPIC           "command"
+#define PRELOAD         "LD_PRELOAD"
+#define MAX_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
+#define LINE_BYTES      256 /* as much of "#!…" as the kernel reads */
 
 /* Returns the path at which execvp finds the command; NULL with errno. The caller frees. */
 static char *resolve(const char *command)
@@ -160,7 +160,7 @@ void pt_check_command(const struct pt_process_info *subject, char *const *argume
         return;
     }
     bool keeps = keeps_preload(arguments, findings);
-    for (unsigned depth = 0; keeps && depth < MOST_INTERPRETED && !is_privileged(path, findings); depth++) {
+    for (unsigned depth = 0; keeps && depth < MAX_INTERPRETED && !is_privileged(path, findings); depth++) {
         if (pt_elf_facts_read(path, &facts)) {
             pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a %s program", path, pt_elf_kind(&facts));
             say_python(path, &facts, findings);

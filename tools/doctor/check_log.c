@@ -31,9 +31,9 @@ struct search {
     uint64_t oldest_ns;
 };
 
-static void check_file(void *context, const char *path)
+static void check_file(void *data, const char *path)
 {
-    struct search *search = context;
+    struct search *search = data;
     const char *name = strrchr(path, '/') + 1;
     struct stat status;
     if (lstat(path, &status) != 0 || !S_ISREG(status.st_mode))
@@ -108,9 +108,9 @@ static void check_progress(const struct pt_process_info *subject, const struct p
 }
 
 /* A library of a layout that is unknown is left out: that is worth knowing, and no reason to worry. */
-static void find_context(void *context, bool read, const char *text)
+static void find_context(void *data, bool read, const char *text)
 {
-    pt_find(context, read ? PT_LEVEL_OK : PT_LEVEL_WARN, "contexts",
+    pt_find(data, read ? PT_LEVEL_OK : PT_LEVEL_WARN, "contexts",
             read ? "samples belong to %s" : "samples do not belong to %s", text);
 }
 

@@ -16,7 +16,7 @@
 #include "checks.h"
 
 #define TOPIC       "output"
-#define MOST_GROUPS 256
+#define MAX_GROUPS  256
 #define CANNOT_TELL 255 /* exit status of the child that tries; others are errno */
 
 char *pt_output_directory(const struct pt_process_info *subject)
@@ -43,7 +43,7 @@ char *pt_output_fallback(const struct pt_process_info *subject)
 /* This child becomes the user of the subject, in its root. */
 static bool become(const struct pt_process_info *subject)
 {
-    gid_t groups[MOST_GROUPS];
+    gid_t groups[MAX_GROUPS];
     size_t count = 0;
     struct stat root, own;
     char *path = pt_process_info_path(subject, "/");
@@ -55,7 +55,7 @@ static bool become(const struct pt_process_info *subject)
         return done;
     const char *line = strstr(subject->status, "\nGroups:");
     const char *at = line ? line + strlen("\nGroups:") : "";
-    for (char *end; count < MOST_GROUPS; at = end) {
+    for (char *end; count < MAX_GROUPS; at = end) {
         at += strspn(at, "\t ");
         unsigned long group = strtoul(at, &end, 10);
         if (end == at || *at == '\n')
@@ -66,7 +66,8 @@ static bool become(const struct pt_process_info *subject)
            setresuid(subject->uid, subject->uid, subject->uid) == 0;
 }
 
-/* Makes a directory in `parent` and removes it: file systems like /proc refuse that to a user who may write there. */
+/* Makes a directory in `parent` and removes it: file systems like /proc refuse that even to a user with the right to
+ * write there. */
 static int try_to_make(const char *parent)
 {
     struct pt_buffer path = {0};

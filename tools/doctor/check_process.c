@@ -16,7 +16,7 @@ struct python {
 };
 
 /* Reads the version in a name: libpython3.8.so.1.0, python3.8. */
-static void take_name_version(struct python *python, const char *path)
+static void parse_name_version(struct python *python, const char *path)
 {
     const char *base = strrchr(path, '/'), *name = strstr(base ? base : path, "python");
     char *end;
@@ -42,7 +42,7 @@ bool pt_check_python_name(const char *path, struct pt_findings *findings)
 {
     struct python python = {0};
     char *real = realpath(path, NULL);
-    take_name_version(&python, real ? real : path);
+    parse_name_version(&python, real ? real : path);
     free(real);
     if (!is_too_old(&python))
         return true;
@@ -51,7 +51,7 @@ bool pt_check_python_name(const char *path, struct pt_findings *findings)
     return false;
 }
 
-static void take_version(struct python *python, const struct pt_elf_facts *facts)
+static void record_version(struct python *python, const struct pt_elf_facts *facts)
 {
     python->debug = facts->python_debug;
     if (facts->python_version) {
@@ -60,7 +60,7 @@ static void take_version(struct python *python, const struct pt_elf_facts *facts
         python->micro = facts->python_version >> 8 & 0xff;
         python->prerelease = (facts->python_version >> 4 & 0xf) < FINAL_RELEASE;
     } else {
-        take_name_version(python, python->path);
+        parse_name_version(python, python->path);
     }
 }
 
@@ -69,21 +69,21 @@ static bool examine(struct python *python, const char *here, const char *path)
 {
     struct pt_elf_facts facts;
     struct python named = {0};
-    take_name_version(&named, path);
+    parse_name_version(&named, path);
     if (!pt_elf_facts_read(here, &facts) || (!facts.python && !is_too_old(&named)))
         return false;
     python->found = true;
     python->path = pt_strdup(path);
-    take_version(python, &facts);
+    record_version(python, &facts);
     return true;
 }
 
-static bool take_name(struct python *python, const char *path)
+static bool accept_name(struct python *python, const char *path)
 {
     struct pt_elf_facts unknown = {0};
     python->found = true;
     python->path = pt_strdup(path);
-    take_version(python, &unknown);
+    record_version(python, &unknown);
     return true;
 }
 
@@ -98,7 +98,7 @@ static void find_python(const struct pt_process_info *subject, struct python *py
     for (const char *at = subject->maps; !found && (mapped = pt_next_mapped(&at, "libpython"));) {
         char *here = pt_process_info_path(subject, mapped);
         /* replaced by an upgrade, it cannot be read any more: its name tells */
-        found = examine(python, here, mapped) || (access(here, R_OK) != 0 && take_name(python, mapped));
+        found = examine(python, here, mapped) || (access(here, R_OK) != 0 && accept_name(python, mapped));
         free(here);
         free(mapped);
     }

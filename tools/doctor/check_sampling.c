@@ -56,9 +56,9 @@ static bool is_blocked(int pid, int tid, int signal)
     return blocked;
 }
 
-static void check_task(void *context, int tid)
+static void check_task(void *data, int tid)
 {
-    struct threads *threads = context;
+    struct threads *threads = data;
     char name[64];
     snprintf(name, sizeof name, "task/%d/comm", tid);
     char *comm = pt_proc_text(threads->pid, name, NULL);

@@ -15,7 +15,7 @@
 #include "findings.h"
 #include "process_info.h"
 
-#define MOST_CHILDREN   64
+#define MAX_CHILDREN    64
 #define LONGEST_PID     7  /* digits; 2^22 is the kernel's most */
 #define NAME_COLUMNS    60 /* of children's command lines */
 #define LONGEST_COMMAND 300
@@ -37,7 +37,7 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
 {
     uint32_t count, sampled = 0, others = 0;
     int *children = pt_descendants(pid, &count);
-    for (uint32_t i = 0; i < count && i < MOST_CHILDREN; i++) {
+    for (uint32_t i = 0; i < count && i < MAX_CHILDREN; i++) {
         struct pt_process_info child;
         struct pt_findings own = {0};
         if (!pt_process_info_read(children[i], &child))
@@ -64,8 +64,8 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
     }
     if (others)
         pt_find(findings, PT_LEVEL_OK, "child", "%u without Python: left alone", others);
-    if (count > MOST_CHILDREN)
-        pt_find(findings, PT_LEVEL_OK, "child", "and %u more", count - MOST_CHILDREN);
+    if (count > MAX_CHILDREN)
+        pt_find(findings, PT_LEVEL_OK, "child", "and %u more", count - MAX_CHILDREN);
     free(children);
     return sampled;
 }

@@ -218,14 +218,14 @@ char *pt_next_mapped(const char **at, const char *beginning)
     return NULL;
 }
 
-void pt_each_task(int pid, void (*each)(void *context, int tid), void *context)
+void pt_each_task(int pid, void (*each)(void *data, int tid), void *data)
 {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/task", pid);
     DIR *tasks = opendir(path);
     for (struct dirent *entry; tasks && (entry = readdir(tasks));)
         if (isdigit((unsigned char)*entry->d_name))
-            each(context, atoi(entry->d_name));
+            each(data, atoi(entry->d_name));
     if (tasks)
         closedir(tasks);
 }

@@ -21,7 +21,7 @@ struct pt_process_info {
     uint64_t cpu_ns, age_ns;  /* of the pid, exec or not; 0: not known */
 };
 
-/* Returns false when there is no such process. pt_process_info_free ends it. */
+/* Returns false when the process does not exist. pt_process_info_free ends it. */
 bool pt_process_info_read(int pid, struct pt_process_info *subject);
 void pt_process_info_free(struct pt_process_info *subject);
 
@@ -44,7 +44,7 @@ char *pt_proc_text(int pid, const char *name, size_t *size);
 char *pt_next_mapped(const char **at, const char *beginning);
 
 /* Calls each with every thread's tid. */
-void pt_each_task(int pid, void (*each)(void *context, int tid), void *context);
+void pt_each_task(int pid, void (*each)(void *data, int tid), void *data);
 
 /* Returns the pids of *count descendants, the nearest first. The caller frees. */
 int *pt_descendants(int pid, uint32_t *count);

@@ -30,8 +30,8 @@ static void complain_of_format(const struct pt_cli *cli)
 }
 
 /* The limits for formats that show times: more samples are merged over time. */
-#define MOST_TIMED_SAMPLES (1u << 21)
-#define MOST_WHOLE_STACKS  (1u << 17)
+#define MAX_TIMED_SAMPLES (1u << 21)
+#define MAX_WHOLE_STACKS  (1u << 17)
 
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
 {
@@ -48,9 +48,9 @@ struct job {
     const struct pt_export_options *options;
 };
 
-static void write_profile(void *context, FILE *out)
+static void write_profile(void *data, FILE *out)
 {
-    const struct job *job = context;
+    const struct job *job = data;
     job->format->write(job->profile, job->options, out);
 }
 
@@ -74,7 +74,7 @@ int pt_cmd_export(const struct pt_cli *cli)
     request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
     if (!request.traces && format->flags & (PT_FORMAT_APART | PT_FORMAT_BESIDE))
         request.traces = format->flags & PT_FORMAT_APART ? PT_TRACES_APART : PT_TRACES_BESIDE;
-    request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MOST_WHOLE_STACKS : MOST_TIMED_SAMPLES;
+    request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MAX_WHOLE_STACKS : MAX_TIMED_SAMPLES;
     if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
         request.select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;
     if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)

@@ -42,9 +42,9 @@ static void copy_segments(struct merge *merge, const char *data, size_t size, FI
     }
 }
 
-static void write_merged(void *context, FILE *out)
+static void write_merged(void *data, FILE *out)
 {
-    struct merge *merge = context;
+    struct merge *merge = data;
     for (uint32_t i = 0; i < merge->files->count; i++) {
         const struct pt_file *file = &merge->files->items[i];
         size_t size;

@@ -102,9 +102,9 @@ static void place_nodes(struct order *order)
     free(next);
 }
 
-static int by_time(const void *a, const void *b, void *context)
+static int by_time(const void *a, const void *b, void *data)
 {
-    const struct order *order = context;
+    const struct order *order = data;
     const struct pt_sample *x = a, *y = b;
     const struct pt_interval *intervals = order->profile->intervals.items;
     uint64_t u = intervals[x->interval].start_unix_ns + intervals[x->interval].wall_ns / 2;

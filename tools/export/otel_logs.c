@@ -149,7 +149,7 @@ void pt_export_otel_logs(struct pt_profile *profile, const struct pt_export_opti
     for (uint32_t i = 0; i < count; i++)
         group_of[i] = profile->threads.items[samples[i].thread].process * SOURCES +
                       (samples[i].state & PT_STATE_TRACED ? SNAPSHOT : CONTINUOUS);
-    order.numbers = pt_group(group_of, sizeof *group_of, 0, count, groups, &order.ends);
+    order.numbers = pt_bucket_sort(group_of, sizeof *group_of, 0, count, groups, &order.ends);
     for (uint32_t i = 0; i < profile->processes.count; i++)
         put_process(profile, &order, i, options, out);
     free(pt_take_samples(profile, &left));

@@ -215,7 +215,7 @@ static void put_processes(struct writer *writer, const struct pt_export_options 
     for (uint32_t i = 0; i < profile->samples.count; i++)
         processes[i] = profile->threads.items[profile->samples.items[i].thread].process;
     uint32_t *numbers =
-        pt_group(processes, sizeof *processes, 0, profile->samples.count, profile->processes.count, &ends);
+        pt_bucket_sort(processes, sizeof *processes, 0, profile->samples.count, profile->processes.count, &ends);
     struct pt_sample *samples = NULL;
     for (uint32_t process = 0, first = 0; process < profile->processes.count; first = ends[process++]) {
         uint32_t count = ends[process] - first;

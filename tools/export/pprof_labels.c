@@ -45,7 +45,7 @@ static const char *id_key(const struct pt_pprof_labels *labels)
     return labels->events ? "thread.id" : "thread_id";
 }
 
-static bool is_own_key(const struct pt_pprof_labels *labels, const char *key)
+static bool is_reserved_key(const struct pt_pprof_labels *labels, const char *key)
 {
     return strcmp(key, name_key(labels)) == 0 || strcmp(key, id_key(labels)) == 0 || strcmp(key, "pid") == 0 ||
            strcmp(key, "gil") == 0 || strcmp(key, "gc") == 0 || strncmp(key, EVENT, sizeof EVENT - 1) == 0;
@@ -68,8 +68,7 @@ static void append_state_labels(struct pt_pprof_labels *labels, struct pt_buffer
         append_label(bytes, text(labels, "gc"), text(labels, "yes"), 0);
 }
 
-/* Returns whether it is the id of a span that there is not, or a label of the program with the key of an id that the
- * sample has. */
+/* Returns whether to skip the label: it is an empty id, or a label of the application that would shadow an id. */
 static bool is_no_id(const struct pt_profile *profile, const struct pt_label_set *set, uint32_t number)
 {
     const struct pt_label *label = &profile->labels.items[number];
@@ -80,13 +79,13 @@ static bool is_no_id(const struct pt_profile *profile, const struct pt_label_set
            (!label->value || number >= set->first + PT_TRACE_LABELS);
 }
 
-static void append_own_labels(struct pt_pprof_labels *labels, struct pt_buffer *bytes, uint32_t number)
+static void append_set_labels(struct pt_pprof_labels *labels, struct pt_buffer *bytes, uint32_t number)
 {
     const struct pt_profile *profile = labels->profile;
     const struct pt_label_set *set = &profile->label_sets.items[number];
     for (uint32_t i = set->first; i < set->first + set->count; i++) {
         struct pt_label label = profile->labels.items[i];
-        if (!is_own_key(labels, pt_string(profile, label.key)) && !is_no_id(profile, set, i))
+        if (!is_reserved_key(labels, pt_string(profile, label.key)) && !is_no_id(profile, set, i))
             append_label(bytes, string(labels, label.key), string(labels, label.value), 0);
     }
 }
@@ -118,7 +117,7 @@ void pt_pprof_labels_of(struct pt_pprof_labels *labels, const struct pt_sample *
 {
     labels->of_sample[0] = labels_of(labels, &labels->threads, sample->thread, append_thread_labels);
     labels->of_sample[1] = labels_of(labels, &labels->states, sample->state, append_state_labels);
-    labels->of_sample[2] = labels_of(labels, &labels->label_sets, sample->labels, append_own_labels);
+    labels->of_sample[2] = labels_of(labels, &labels->label_sets, sample->labels, append_set_labels);
     if (labels->timed)
         append_times(labels, sample);
     labels->of_sample[3] = labels->times;

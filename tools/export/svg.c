@@ -23,7 +23,7 @@
 #define LONGEST_NAME 1000 /* characters; more is cut */
 #define LONGEST_LINE 170
 
-/* As flame/web/colour.js has them. */
+/* These are the colours of flame/web/colour.js. */
 static const struct {
     const char *name, *colour;
 } kinds[] = {

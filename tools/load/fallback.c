@@ -46,9 +46,9 @@ static bool is_wanted(const struct pt_files *files, const char *run, const struc
 }
 
 /* Names are PID-NANOSECONDS-…: older files are not opened. */
-static void check_log(void *context, const char *path)
+static void check_log(void *data, const char *path)
 {
-    struct search *search = context;
+    struct search *search = data;
     struct pt_files *files = search->files, one = {0};
     const char *dash = strchr(pt_base_name(path), '-');
     if (!dash || strtoull(dash + 1, NULL, 10) < search->from_ns)
@@ -103,9 +103,9 @@ static void append_age(struct pt_buffer *text, uint64_t start_unix_ns)
     pt_buffer_format(text, "%" PRIu64 " %s%s ago", age, units[unit].name, pt_plural(age, "s"));
 }
 
-static void take_latest(void *context, const char *path)
+static void keep_latest(void *data, const char *path)
 {
-    struct pt_files *latest = context, one = {0};
+    struct pt_files *latest = data, one = {0};
     pt_files_add(&one, path, false);
     bool later = one.count && (!latest->count || one.items->start_unix_ns > latest->items->start_unix_ns);
     struct pt_files earlier = later ? *latest : one;
@@ -120,7 +120,7 @@ char *pt_fallback_latest(const char *directory)
     struct pt_segment segment = {0};
     struct pt_buffer text = {0};
     size_t size = 0;
-    pt_each_log(directory, take_latest, &latest);
+    pt_each_log(directory, keep_latest, &latest);
     char *data = latest.count ? pt_read_file(latest.items->path, PT_PROCESS_BYTES, &size) : NULL;
     if (data && pt_segment_read_process(data, size, &segment) == PT_READ_OK) {
         struct pt_text command = segment.process.command_line;

@@ -183,9 +183,9 @@ struct part {
     struct pt_growing_reader reader;
 };
 
-static void *read_part(void *context)
+static void *read_part(void *data)
 {
-    struct part *part = context;
+    struct part *part = data;
     for (uint32_t i = 0; i < part->count; i++)
         pt_growing_file_read(part->sources[i], &part->reader);
     free(part->reader.data);

@@ -25,7 +25,7 @@
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
 
-/* Reports files of processes that became a user who cannot write to the directory, and wrote elsewhere. */
+/* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere. */
 static void report_places(const struct pt_files *files, const struct pt_profile *profile)
 {
     const char *path = NULL;
@@ -98,9 +98,9 @@ static void read_one(struct part *part, const struct pt_file *file)
     free(data);
 }
 
-static void *read_part(void *context)
+static void *read_part(void *data)
 {
-    struct part *part = context;
+    struct part *part = data;
     for (uint32_t i = part->begin; i < part->end && !part->profile->too_many; i++) {
         unsigned done = atomic_fetch_add(part->done, 1) + 1;
         if (part->first && part->bytes >= PROGRESS_FROM)

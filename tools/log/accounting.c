@@ -20,7 +20,7 @@ static uint64_t *field_of(struct pt_accounting *accounting, uint64_t key)
 static void read_counts(uint64_t *counts, size_t room, struct pt_cursor bytes)
 {
     for (size_t i = 0; pt_left(&bytes); i++) {
-        uint64_t count = pt_take_varint(&bytes);
+        uint64_t count = pt_read_varint(&bytes);
         if (i < room && !bytes.bad)
             counts[i] = count;
     }
@@ -30,16 +30,16 @@ bool pt_accounting_read(struct pt_accounting *accounting, struct pt_cursor paylo
 {
     *accounting = (struct pt_accounting){0};
     while (pt_left(&payload)) {
-        uint64_t key = pt_take_varint(&payload);
-        uint64_t length = pt_take_varint(&payload);
-        struct pt_cursor bytes = pt_take(&payload, length);
+        uint64_t key = pt_read_varint(&payload);
+        uint64_t length = pt_read_varint(&payload);
+        struct pt_cursor bytes = pt_read_part(&payload, length);
         if (payload.bad)
             break;
         uint64_t *field = field_of(accounting, key);
         if (field)
-            *field = pt_take_varint(&bytes);
+            *field = pt_read_varint(&bytes);
         else if (key == PP_ACCOUNT_DIFFERENCE_NS)
-            accounting->difference_ns = pt_take_svarint(&bytes);
+            accounting->difference_ns = pt_read_svarint(&bytes);
         else if (key == PP_ACCOUNT_HANDLER_HISTOGRAM)
             read_counts(accounting->handler_histogram, PP_HANDLER_BUCKETS, bytes);
         else if (key == PP_ACCOUNT_REASONS)

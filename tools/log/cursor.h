@@ -23,7 +23,7 @@ static inline size_t pt_left(const struct pt_cursor *cursor)
     return cursor->bad ? 0 : (size_t)(cursor->end - cursor->at);
 }
 
-static inline uint64_t pt_take_varint(struct pt_cursor *cursor)
+static inline uint64_t pt_read_varint(struct pt_cursor *cursor)
 {
     uint64_t value = 0;
     if (pt_left(cursor) && *cursor->at < 0x80) /* most are short */
@@ -40,28 +40,28 @@ static inline uint64_t pt_take_varint(struct pt_cursor *cursor)
     return 0;
 }
 
-/* Takes a reference to a table. An impossible id becomes 0, "none". */
-static inline uint32_t pt_take_id(struct pt_cursor *cursor)
+/* Reads a reference to a table. An impossible id becomes 0, "none". */
+static inline uint32_t pt_read_id(struct pt_cursor *cursor)
 {
-    uint64_t id = pt_take_varint(cursor);
+    uint64_t id = pt_read_varint(cursor);
     return id < UINT32_MAX ? (uint32_t)id : 0;
 }
 
-/* Takes a number; UINT32_MAX if it is larger. */
-static inline uint32_t pt_take_small(struct pt_cursor *cursor)
+/* Reads a number; UINT32_MAX if it is larger. */
+static inline uint32_t pt_read_small(struct pt_cursor *cursor)
 {
-    uint64_t value = pt_take_varint(cursor);
+    uint64_t value = pt_read_varint(cursor);
     return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
 }
 
-static inline int64_t pt_take_svarint(struct pt_cursor *cursor)
+static inline int64_t pt_read_svarint(struct pt_cursor *cursor)
 {
-    uint64_t value = pt_take_varint(cursor);
+    uint64_t value = pt_read_varint(cursor);
     return (int64_t)(value >> 1) ^ -(int64_t)(value & 1);
 }
 
-/* Takes the next `length` bytes as a cursor of their own; a bad and empty one if there are fewer. */
-static inline struct pt_cursor pt_take(struct pt_cursor *cursor, uint64_t length)
+/* Returns the next `length` bytes as a cursor of their own; a bad and empty one if there are fewer. */
+static inline struct pt_cursor pt_read_part(struct pt_cursor *cursor, uint64_t length)
 {
     if (cursor->bad || length > pt_left(cursor)) {
         cursor->bad = true;

@@ -102,11 +102,11 @@ static bool is_first(struct pt_segment *segment, uint32_t sequence)
 }
 
 /* Blocks may be in another order than they were written in; a block that was read before would count twice. */
-static void take_block(struct pt_segment *segment, const struct pp_log_block_header *header, const uint8_t *payload,
-                       size_t at, const struct pt_segment_sink *sink)
+static void parse_block(struct pt_segment *segment, const struct pp_log_block_header *header, const uint8_t *payload,
+                        size_t at, const struct pt_segment_sink *sink)
 {
     if (sink && sink->block)
-        sink->block(sink->context, segment, header, at);
+        sink->block(sink->data, segment, header, at);
     if (!is_first(segment, header->sequence)) {
         segment->losses.repeated_blocks++;
         return;
@@ -114,10 +114,10 @@ static void take_block(struct pt_segment *segment, const struct pp_log_block_hea
     if (header->sequence > segment->next)
         segment->losses.missing_blocks += header->sequence - segment->next;
     segment->next = header->sequence + 1;
-    if (!pt_segment_take_block(segment, header->type, pt_cursor(payload, header->length), sink))
+    if (!pt_segment_parse_block(segment, header->type, pt_cursor(payload, header->length), sink))
         segment->losses.unknown_blocks++;
     if (sink && sink->block_end)
-        sink->block_end(sink->context, segment, header);
+        sink->block_end(sink->data, segment, header);
 }
 
 /* Returns whether the segment's tables point into blocks of this type; the others are decoded into numbers. */
@@ -169,7 +169,7 @@ static size_t read_blocks(struct scan *scan, size_t at, struct pt_segment *segme
             const uint8_t *payload = scan->data + at + sizeof header;
             if (extent == GROWING && is_referred_to(header.type))
                 payload = keep(segment, payload, header.length);
-            take_block(segment, &header, payload, at, sink);
+            parse_block(segment, &header, payload, at, sink);
             at += sizeof header + header.length;
             continue;
         }

@@ -201,22 +201,22 @@ struct pt_segment {
 
 /* Any function may be NULL. The tables of the segment are as they were at that place of the log. */
 struct pt_segment_sink {
-    void *context;
-    void (*samples)(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples);
-    void (*waits)(void *context, const struct pt_log_waits *waits);
-    void (*requests)(void *context, const struct pt_segment *segment, const struct pt_log_requests *requests);
-    void (*notice)(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+    void *data;
+    void (*samples)(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples);
+    void (*waits)(void *data, const struct pt_log_waits *waits);
+    void (*requests)(void *data, const struct pt_segment *segment, const struct pt_log_requests *requests);
+    void (*notice)(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
                    struct pt_text text);
-    void (*traced)(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample);
+    void (*traced)(void *data, const struct pt_segment *segment, const struct pt_log_traced *sample);
     /* segment->accounting is as of now. */
-    void (*accounting)(void *context, const struct pt_segment *segment);
+    void (*accounting)(void *data, const struct pt_segment *segment);
     /* A block was found at this place of the data; and all that is in it has been handed over, unless it was left out
      * because it had been read already. */
-    void (*block)(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header, size_t at);
-    void (*block_end)(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header);
-    void (*defined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
+    void (*block)(void *data, const struct pt_segment *segment, const struct pp_log_block_header *header, size_t at);
+    void (*block_end)(void *data, const struct pt_segment *segment, const struct pp_log_block_header *header);
+    void (*defined)(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
     /* The id is about to get another meaning; the segment still has the old one. */
-    void (*redefined)(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
+    void (*redefined)(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id);
 };
 
 enum pt_read_result {

@@ -22,13 +22,13 @@ static inline const uint8_t *quick_varint(const uint8_t *at, uint64_t *value)
     return at + QUICK;
 }
 
-/* Takes up to `room` samples as take_sample does, up to a record that only take_sample can decide on. */
-static uint32_t take_quickly(struct pt_cursor *payload, struct pt_log_sample *items, uint32_t room)
+/* Takes up to `room` samples as parse_sample does, up to a record that only parse_sample can decide on. */
+static uint32_t parse_quickly(struct pt_cursor *payload, struct pt_log_sample *items, uint32_t room)
 {
     const uint8_t *at = payload->at, *end = payload->end;
-    uint32_t taken = 0;
+    uint32_t parsed = 0;
     size_t length;
-    for (; taken < room && (size_t)(end - at) >= WINDOW; at += length) {
+    for (; parsed < room && (size_t)(end - at) >= WINDOW; at += length) {
         length = 1 + (size_t)*at;
         uint64_t thread, node, labels, state, count, cpu_ns;
         const uint8_t *field = quick_varint(at + 1, &thread);
@@ -45,34 +45,34 @@ static uint32_t take_quickly(struct pt_cursor *payload, struct pt_log_sample *it
         if (*at >= 0x80 || length > (size_t)(end - at) || field > at + length ||
             (thread | node | labels | state) >= UINT32_MAX || (count | cpu_ns) >> 7 * QUICK)
             break;
-        items[taken++] =
+        items[parsed++] =
             (struct pt_log_sample){(uint32_t)thread, (uint32_t)node, (uint32_t)labels, (uint32_t)state, count, cpu_ns};
     }
     payload->at = at;
-    return taken;
+    return parsed;
 }
 
-static bool take_sample(struct pt_cursor *record, struct pt_log_sample *sample)
+static bool parse_sample(struct pt_cursor *record, struct pt_log_sample *sample)
 {
-    sample->thread = pt_take_id(record);
-    sample->node = pt_take_id(record);
-    sample->labels = pt_take_id(record);
-    sample->state = pt_take_small(record);
-    sample->count = pt_take_varint(record);
-    sample->cpu_ns = pt_take_varint(record);
+    sample->thread = pt_read_id(record);
+    sample->node = pt_read_id(record);
+    sample->labels = pt_read_id(record);
+    sample->state = pt_read_small(record);
+    sample->count = pt_read_varint(record);
+    sample->cpu_ns = pt_read_varint(record);
     return !record->bad;
 }
 
-void pt_segment_take_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+void pt_segment_parse_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
     struct pt_log_wait items[PT_WAITS_MAX + 1] = {{0}};
     struct pt_log_waits waits = {.items = items, .count = 1};
-    waits.start_unix_ns = pt_take_varint(payload);
-    waits.wall_ns = pt_take_varint(payload);
+    waits.start_unix_ns = pt_read_varint(payload);
+    waits.wall_ns = pt_read_varint(payload);
     while (pt_left(payload)) {
-        struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
-        struct pt_log_wait wait = {.node = pt_take_id(&record)};
-        wait.count = pt_take_small(&record);
+        struct pt_cursor record = pt_read_part(payload, pt_read_varint(payload));
+        struct pt_log_wait wait = {.node = pt_read_id(&record)};
+        wait.count = pt_read_small(&record);
         if (record.bad)
             segment->losses.damaged_records++;
         else if (wait.node && waits.count <= PT_WAITS_MAX)
@@ -81,22 +81,22 @@ void pt_segment_take_waits(struct pt_segment *segment, struct pt_cursor *payload
             items[0].count += wait.count;
     }
     if (sink && sink->waits)
-        sink->waits(sink->context, &waits);
+        sink->waits(sink->data, &waits);
 }
 
-void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
     struct pt_log_sample items[PT_SAMPLES_TOGETHER];
     struct pt_log_samples samples = {.items = items};
     bool wanted = sink && sink->samples;
     uint32_t count = 0;
-    samples.start_unix_ns = pt_take_varint(payload);
-    samples.wall_ns = pt_take_varint(payload);
+    samples.start_unix_ns = pt_read_varint(payload);
+    samples.wall_ns = pt_read_varint(payload);
     while (pt_left(payload)) {
-        count += take_quickly(payload, items + count, PT_SAMPLES_TOGETHER - count);
+        count += parse_quickly(payload, items + count, PT_SAMPLES_TOGETHER - count);
         if (count < PT_SAMPLES_TOGETHER && pt_left(payload)) {
-            struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
-            if (take_sample(&record, &items[count]))
+            struct pt_cursor record = pt_read_part(payload, pt_read_varint(payload));
+            if (parse_sample(&record, &items[count]))
                 count++;
             else
                 segment->losses.damaged_records++;
@@ -105,39 +105,39 @@ void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *paylo
             continue;
         samples.count = count;
         if (wanted && count)
-            sink->samples(sink->context, segment, &samples);
+            sink->samples(sink->data, segment, &samples);
         count = 0;
     }
 }
 
-static bool take_bytes(struct pt_cursor *record, uint8_t *bytes, size_t length)
+static bool read_bytes(struct pt_cursor *record, uint8_t *bytes, size_t length)
 {
-    struct pt_cursor taken = pt_take(record, length);
-    if (!taken.bad)
-        memcpy(bytes, taken.at, length);
-    return !taken.bad;
+    struct pt_cursor parsed = pt_read_part(record, length);
+    if (!parsed.bad)
+        memcpy(bytes, parsed.at, length);
+    return !parsed.bad;
 }
 
-static bool take_traced(struct pt_cursor *record, uint64_t start_unix_ns, struct pt_log_traced *sample)
+static bool parse_traced(struct pt_cursor *record, uint64_t start_unix_ns, struct pt_log_traced *sample)
 {
-    sample->unix_ns = start_unix_ns + (uint64_t)pt_take_svarint(record);
-    sample->thread = pt_take_id(record);
-    sample->node = pt_take_id(record);
-    sample->labels = pt_take_id(record);
-    sample->state = pt_take_small(record);
-    sample->cpu_ns = pt_take_varint(record);
-    return take_bytes(record, sample->trace, PT_TRACE_BYTES) && take_bytes(record, sample->span, PT_SPAN_BYTES);
+    sample->unix_ns = start_unix_ns + (uint64_t)pt_read_svarint(record);
+    sample->thread = pt_read_id(record);
+    sample->node = pt_read_id(record);
+    sample->labels = pt_read_id(record);
+    sample->state = pt_read_small(record);
+    sample->cpu_ns = pt_read_varint(record);
+    return read_bytes(record, sample->trace, PT_TRACE_BYTES) && read_bytes(record, sample->span, PT_SPAN_BYTES);
 }
 
-void pt_segment_take_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+void pt_segment_parse_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
-    uint64_t start_unix_ns = pt_take_varint(payload);
+    uint64_t start_unix_ns = pt_read_varint(payload);
     while (pt_left(payload)) {
         struct pt_log_traced sample;
-        struct pt_cursor record = pt_take(payload, pt_take_varint(payload));
-        if (!take_traced(&record, start_unix_ns, &sample))
+        struct pt_cursor record = pt_read_part(payload, pt_read_varint(payload));
+        if (!parse_traced(&record, start_unix_ns, &sample))
             segment->losses.damaged_records++;
         else if (sink && sink->traced)
-            sink->traced(sink->context, segment, &sample);
+            sink->traced(sink->data, segment, &sample);
     }
 }

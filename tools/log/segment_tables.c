@@ -57,7 +57,7 @@ static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_
     struct pt_log_table *table = &segment->tables[kind];
     table->items = pt_grow(table->items, &table->capacity, id + 1, tables[kind].size);
     if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
-        sink->redefined(sink->context, segment, kind, (uint32_t)id);
+        sink->redefined(sink->data, segment, kind, (uint32_t)id);
     if (id >= table->end)
         table->end = (uint32_t)id + 1;
     return (char *)table->items + id * tables[kind].size;
@@ -67,7 +67,7 @@ static void say_defined(const struct pt_segment *segment, enum pt_table_kind kin
                         const struct pt_segment_sink *sink)
 {
     if (sink && sink->defined)
-        sink->defined(sink->context, segment, kind, (uint32_t)id);
+        sink->defined(sink->data, segment, kind, (uint32_t)id);
 }
 
 static struct pt_text rest(const struct pt_cursor *cursor)
@@ -75,44 +75,44 @@ static struct pt_text rest(const struct pt_cursor *cursor)
     return (struct pt_text){(const char *)cursor->at, pt_left(cursor)};
 }
 
-static void take_module(struct pt_cursor *record, struct pt_log_module *module)
+static void parse_module(struct pt_cursor *record, struct pt_log_module *module)
 {
-    module->path = pt_take_id(record);
-    module->bias = pt_take_varint(record);
-    module->text_start = pt_take_varint(record);
-    module->text_end = pt_take_varint(record);
-    module->text_file_offset = pt_take_varint(record);
-    module->flags = pt_take_small(record);
-    uint64_t length = pt_take_varint(record);
-    struct pt_cursor build_id = pt_take(record, length);
+    module->path = pt_read_id(record);
+    module->bias = pt_read_varint(record);
+    module->text_start = pt_read_varint(record);
+    module->text_end = pt_read_varint(record);
+    module->text_file_offset = pt_read_varint(record);
+    module->flags = pt_read_small(record);
+    uint64_t length = pt_read_varint(record);
+    struct pt_cursor build_id = pt_read_part(record, length);
     module->build_id = rest(&build_id);
     module->defined = true;
 }
 
 /* Frames of other kinds are of a newer writer: they are shown as unknown. */
-static void take_frame(struct pt_cursor *record, struct pt_log_frame *frame)
+static void parse_frame(struct pt_cursor *record, struct pt_log_frame *frame)
 {
     frame->defined = true;
-    frame->kind = pt_take_small(record);
+    frame->kind = pt_read_small(record);
     if (frame->kind >= PP_FRAME_NATIVE && frame->kind <= PP_FRAME_PSEUDO)
-        frame->subject = pt_take_id(record);
+        frame->subject = pt_read_id(record);
     if (frame->kind == PP_FRAME_NATIVE) {
-        frame->address = pt_take_varint(record);
-        frame->symbol = pt_take_id(record);
-        frame->symbol_offset = pt_take_varint(record);
+        frame->address = pt_read_varint(record);
+        frame->symbol = pt_read_id(record);
+        frame->symbol_offset = pt_read_varint(record);
     } else if (frame->kind == PP_FRAME_PYTHON) {
-        frame->line = pt_take_small(record);
+        frame->line = pt_read_small(record);
         if (pt_left(record)) { /* columns: not known to every version of CPython, nor to older logs */
-            frame->end_line = pt_take_small(record);
-            frame->column = pt_take_small(record);
-            frame->end_column = pt_take_small(record);
+            frame->end_line = pt_read_small(record);
+            frame->column = pt_read_small(record);
+            frame->end_column = pt_read_small(record);
         }
     }
 }
 
 /* Decodes one record of the kind and, when it is well-formed, puts it into the table. */
-static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind, uint64_t id, struct pt_cursor record,
-                            const struct pt_segment_sink *sink)
+static bool parse_definition(struct pt_segment *segment, enum pt_table_kind kind, uint64_t id, struct pt_cursor record,
+                             const struct pt_segment_sink *sink)
 {
     union {
         struct pt_log_string string;
@@ -127,22 +127,22 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
         item.string = (struct pt_log_string){rest(&record), true};
         break;
     case PT_TABLE_MODULES:
-        take_module(&record, &item.module);
+        parse_module(&record, &item.module);
         break;
     case PT_TABLE_CODES:
-        item.code.qualname = pt_take_id(&record);
-        item.code.file = pt_take_id(&record);
-        item.code.first_line = pt_take_small(&record);
+        item.code.qualname = pt_read_id(&record);
+        item.code.file = pt_read_id(&record);
+        item.code.first_line = pt_read_small(&record);
         item.code.defined = true;
         break;
     case PT_TABLE_FRAMES:
-        take_frame(&record, &item.frame);
+        parse_frame(&record, &item.frame);
         break;
     case PT_TABLE_THREADS:
-        item.thread.tid = pt_take_varint(&record);
-        item.thread.name = pt_take_id(&record);
-        item.thread.start_unix_ns = pt_take_varint(&record);
-        item.thread.flags = pt_take_small(&record);
+        item.thread.tid = pt_read_varint(&record);
+        item.thread.name = pt_read_id(&record);
+        item.thread.start_unix_ns = pt_read_varint(&record);
+        item.thread.flags = pt_read_small(&record);
         item.thread.defined = true;
         break;
     case PT_TABLE_LABELS:
@@ -162,22 +162,22 @@ static bool take_definition(struct pt_segment *segment, enum pt_table_kind kind,
     return true;
 }
 
-static void take_definitions(struct pt_segment *segment, enum pt_table_kind kind, struct pt_cursor *payload,
-                             const struct pt_segment_sink *sink)
+static void parse_definitions(struct pt_segment *segment, enum pt_table_kind kind, struct pt_cursor *payload,
+                              const struct pt_segment_sink *sink)
 {
-    for (uint64_t id = pt_take_varint(payload); pt_left(payload); id++) {
-        uint64_t length = pt_take_varint(payload);
-        struct pt_cursor record = pt_take(payload, length);
-        if (payload->bad || !take_definition(segment, kind, id, record, sink))
+    for (uint64_t id = pt_read_varint(payload); pt_left(payload); id++) {
+        uint64_t length = pt_read_varint(payload);
+        struct pt_cursor record = pt_read_part(payload, length);
+        if (payload->bad || !parse_definition(segment, kind, id, record, sink))
             segment->losses.damaged_records++;
     }
 }
 
-static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+static void parse_nodes(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
-    for (uint64_t id = pt_take_varint(payload); pt_left(payload); id++) {
-        uint64_t back = pt_take_varint(payload);
-        uint32_t frame = pt_take_id(payload);
+    for (uint64_t id = pt_read_varint(payload); pt_left(payload); id++) {
+        uint64_t back = pt_read_varint(payload);
+        uint32_t frame = pt_read_id(payload);
         bool sound = !payload->bad && back && back <= id;
         struct pt_log_node *node = sound ? define(segment, PT_TABLE_NODES, id, sink) : NULL;
         if (!node) {
@@ -189,27 +189,27 @@ static void take_nodes(struct pt_segment *segment, struct pt_cursor *payload, co
     }
 }
 
-static void take_requests(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
+static void parse_requests(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink)
 {
-    struct pt_log_requests requests = {.start_unix_ns = pt_take_varint(payload)};
-    requests.wall_ns = pt_take_varint(payload);
+    struct pt_log_requests requests = {.start_unix_ns = pt_read_varint(payload)};
+    requests.wall_ns = pt_read_varint(payload);
     while (pt_left(payload)) {
-        uint64_t length = pt_take_varint(payload);
-        struct pt_cursor record = pt_take(payload, length);
-        requests.endpoint = pt_take_id(&record);
-        requests.sums.count = pt_take_varint(&record);
-        requests.sums.measured = pt_take_varint(&record);
-        requests.sums.cpu_ns = pt_take_varint(&record);
+        uint64_t length = pt_read_varint(payload);
+        struct pt_cursor record = pt_read_part(payload, length);
+        requests.endpoint = pt_read_id(&record);
+        requests.sums.count = pt_read_varint(&record);
+        requests.sums.measured = pt_read_varint(&record);
+        requests.sums.cpu_ns = pt_read_varint(&record);
         for (unsigned i = 0; i < PP_HANDLER_BUCKETS; i++)
-            requests.sums.buckets[i] = pt_take_varint(&record);
+            requests.sums.buckets[i] = pt_read_varint(&record);
         if (payload->bad || record.bad)
             segment->losses.damaged_records++;
         else if (sink && sink->requests)
-            sink->requests(sink->context, segment, &requests);
+            sink->requests(sink->data, segment, &requests);
     }
 }
 
-static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
+static void parse_process(struct pt_segment *segment, struct pt_cursor *payload)
 {
     struct pt_log_process *process = &segment->process;
 #define X(key, field) [PP_PROCESS_##key] = &process->field,
@@ -217,21 +217,21 @@ static void take_process(struct pt_segment *segment, struct pt_cursor *payload)
     uint64_t *const numbers[] = {[PP_PROCESS_SEGMENT] = &process->segment, PT_PROCESS_NUMBERS(X)};
 #undef X
     while (pt_left(payload)) {
-        uint64_t key = pt_take_varint(payload);
-        uint64_t length = pt_take_varint(payload);
-        struct pt_cursor bytes = pt_take(payload, length);
+        uint64_t key = pt_read_varint(payload);
+        uint64_t length = pt_read_varint(payload);
+        struct pt_cursor bytes = pt_read_part(payload, length);
         if (payload->bad)
             break;
         if (key < sizeof texts / sizeof texts[0] && texts[key])
             *texts[key] = rest(&bytes);
         else if (key < sizeof numbers / sizeof numbers[0] && numbers[key])
-            *numbers[key] = pt_take_varint(&bytes);
+            *numbers[key] = pt_read_varint(&bytes);
     }
     segment->has_process = true;
 }
 
-bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
-                           const struct pt_segment_sink *sink)
+bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
+                            const struct pt_segment_sink *sink)
 {
     static const enum pt_table_kind kinds[] = {
         [PP_BLOCK_STRINGS] = PT_TABLE_STRINGS, [PP_BLOCK_MODULES] = PT_TABLE_MODULES,
@@ -240,7 +240,7 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
     };
     switch (type) {
     case PP_BLOCK_PROCESS:
-        take_process(segment, &payload);
+        parse_process(segment, &payload);
         break;
     case PP_BLOCK_STRINGS:
     case PP_BLOCK_MODULES:
@@ -248,22 +248,22 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
     case PP_BLOCK_FRAMES:
     case PP_BLOCK_THREADS:
     case PP_BLOCK_LABELS:
-        take_definitions(segment, kinds[type], &payload, sink);
+        parse_definitions(segment, kinds[type], &payload, sink);
         return true; /* its damaged records are already counted */
     case PP_BLOCK_NODES:
-        take_nodes(segment, &payload, sink);
+        parse_nodes(segment, &payload, sink);
         return true;
     case PP_BLOCK_SAMPLES:
-        pt_segment_take_samples(segment, &payload, sink);
+        pt_segment_parse_samples(segment, &payload, sink);
         return true;
     case PP_BLOCK_WAITS:
-        pt_segment_take_waits(segment, &payload, sink);
+        pt_segment_parse_waits(segment, &payload, sink);
         return true;
     case PP_BLOCK_REQUESTS:
-        take_requests(segment, &payload, sink);
+        parse_requests(segment, &payload, sink);
         return true;
     case PP_BLOCK_TRACES:
-        pt_segment_take_traced(segment, &payload, sink);
+        pt_segment_parse_traced(segment, &payload, sink);
         return true;
     case PP_BLOCK_ACCOUNTING:
         if (!pt_accounting_read(&segment->accounting, payload))
@@ -272,7 +272,7 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
         if (segment->end_reason == PP_END_EXEC)
             segment->end_reason = PP_END_NOT;
         if (sink && sink->accounting)
-            sink->accounting(sink->context, segment);
+            sink->accounting(sink->data, segment);
         break;
     case PP_BLOCK_EARLIER:
         if (!pt_accounting_read(&segment->earlier, payload)) {
@@ -281,15 +281,15 @@ bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_
         }
         break;
     case PP_BLOCK_NOTICE: {
-        uint64_t unix_ns = pt_take_varint(&payload);
-        uint64_t severity = pt_take_varint(&payload);
+        uint64_t unix_ns = pt_read_varint(&payload);
+        uint64_t severity = pt_read_varint(&payload);
         if (!payload.bad && sink && sink->notice)
-            sink->notice(sink->context, segment, unix_ns, severity, rest(&payload));
+            sink->notice(sink->data, segment, unix_ns, severity, rest(&payload));
         break;
     }
     case PP_BLOCK_END:
-        segment->end_unix_ns = pt_take_varint(&payload);
-        segment->end_reason = pt_take_small(&payload);
+        segment->end_unix_ns = pt_read_varint(&payload);
+        segment->end_reason = pt_read_small(&payload);
         break;
     default:
         return false;

@@ -8,13 +8,14 @@
 
 /* Takes in one block's payload, whose CRC was right. False when the type is unknown. Malformed records are counted in
  * segment->losses. */
-bool pt_segment_take_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
-                           const struct pt_segment_sink *sink);
+bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
+                            const struct pt_segment_sink *sink);
 
 /* Decodes the payload of a block of samples, which nearly all of a long log is, and hands them to the sink. */
-void pt_segment_take_samples(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
-void pt_segment_take_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
-/* The same for a block of samples of traces. */
-void pt_segment_take_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
+void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payload,
+                              const struct pt_segment_sink *sink);
+void pt_segment_parse_waits(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
+/* Does the same for a block of samples of traces. */
+void pt_segment_parse_traced(struct pt_segment *segment, struct pt_cursor *payload, const struct pt_segment_sink *sink);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "accepted.h"
 #include "adder.h"
 #include "gil_gc.h"
-#include "taken.h"
 #include "time_bins.h"
 
 /* Returns whether threads have sums of their own. */
@@ -112,7 +112,7 @@ static void add(struct pt_adder *adder, const struct pt_segment *segment, const 
         return;
     }
     for (uint32_t i = 0; i < count; i++) {
-        if (!pt_pools_take_sample(pools, &adder->ids, segment, interval, &samples[i])) {
+        if (!pt_pools_add_sample(pools, &adder->ids, segment, interval, &samples[i])) {
             add_to(adder, &adder->sums, &samples[i], 1);
             continue;
         }
@@ -131,7 +131,7 @@ static bool is_chosen(struct pt_adder *adder, const struct pt_segment *segment, 
     uint32_t thread = pt_id_map_thread(&adder->ids, segment, id);
     adder->chosen = pt_grow(adder->chosen, &adder->chosen_capacity, profile->threads.count, sizeof *adder->chosen);
     if (!adder->chosen[thread])
-        adder->chosen[thread] = pt_takes_thread(profile, thread) ? 1 : 2;
+        adder->chosen[thread] = pt_accepts_thread(profile, thread) ? 1 : 2;
     return adder->chosen[thread] == 1;
 }
 
@@ -139,7 +139,7 @@ static bool is_chosen(struct pt_adder *adder, const struct pt_segment *segment, 
 static void add_part(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
                      const struct pt_interval *interval, const struct pt_interval *part, bool is_cut)
 {
-    bool all = pt_takes_all(adder->ids.profile);
+    bool all = pt_accepts_all(adder->ids.profile);
     uint64_t start = part->start_unix_ns, end = start + part->wall_ns;
     if (all && part->wall_ns == interval->wall_ns) {
         add(adder, segment, interval, from->items, from->count);
@@ -164,13 +164,13 @@ static bool begins_interval(struct pt_adder *adder, const struct pt_interval *in
 }
 
 /* Adds the selected part of an interval, bin by bin. */
-static void add_taken(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
-                      const struct pt_interval *interval, const struct pt_interval *taken)
+static void add_accepted(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_samples *from,
+                         const struct pt_interval *interval, const struct pt_interval *accepted)
 {
     const struct pt_profile *profile = adder->ids.profile;
     const struct pt_load_request *request = profile->request;
     bool timed = request->timed && from->start_unix_ns + from->wall_ns >= request->timed_from_ns;
-    struct pt_interval left = timed ? *taken : (struct pt_interval){0}, bin;
+    struct pt_interval left = timed ? *accepted : (struct pt_interval){0}, bin;
     do {
         struct pt_interval rest = left, part = pt_time_slice(profile, &left, &bin);
         if (begins_interval(adder, &bin)) {
@@ -180,7 +180,7 @@ static void add_taken(struct pt_adder *adder, const struct pt_segment *segment, 
             adder->start_unix_ns = bin.start_unix_ns;
             adder->wall_ns = bin.wall_ns;
         }
-        add_part(adder, segment, from, interval, timed ? &part : taken, taken->wall_ns < interval->wall_ns);
+        add_part(adder, segment, from, interval, timed ? &part : accepted, accepted->wall_ns < interval->wall_ns);
     } while (left.wall_ns);
 }
 
@@ -188,11 +188,11 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
 {
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     struct pt_profile *profile = adder->ids.profile;
-    if (adder->ids.left_out || profile->too_many)
+    if (adder->ids.skipped || profile->too_many)
         return;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
-    struct pt_interval taken = interval;
-    bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_take_time(profile, &taken);
+    struct pt_interval accepted = interval;
+    bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_clip_interval(profile, &accepted);
     uint64_t samples = 0, found_ns = 0;
     for (uint32_t i = 0; i < from->count; i++) {
         samples += from->items[i].count;
@@ -200,10 +200,10 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
     }
     process->samples += samples;
     process->found_ns += found_ns;
-    if (in_time && taken.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
+    if (in_time && accepted.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
         profile->cut_wall_ns = interval.wall_ns;
     if (in_time)
-        add_taken(adder, segment, from, &interval, &taken);
+        add_accepted(adder, segment, from, &interval, &accepted);
     uint64_t end = from->start_unix_ns + from->wall_ns;
     if (end > process->end_unix_ns)
         process->end_unix_ns = end;

@@ -3,78 +3,78 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "accepted.h"
 #include "adder.h"
 #include "http_requests.h"
 #include "sums.h"
-#include "taken.h"
 #include "time_bins.h"
 #include "traces.h"
 
-static void take_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *from)
+static void accept_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *from)
 {
-    pt_adder_samples(context, segment, from);
+    pt_adder_samples(data, segment, from);
 }
 
-static void take_waits(void *context, const struct pt_log_waits *waits)
+static void accept_waits(void *data, const struct pt_log_waits *waits)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     for (uint32_t i = 0; i < waits->count; i++)
         adder->ids.profile->waits |= waits->items[i].node != 0;
     if (adder->ids.profile->request->select.join_pools)
-        pt_pools_take(&adder->pools, waits);
+        pt_pools_add_waits(&adder->pools, waits);
 }
 
-static void take_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *from)
+static void accept_requests(void *data, const struct pt_segment *segment, const struct pt_log_requests *from)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
-    struct pt_interval taken = interval;
+    struct pt_interval accepted = interval;
     pt_id_map_process(&adder->ids, segment);
     uint64_t timed_from_ns = profile->request->timed_from_ns;
-    if (adder->ids.left_out || !pt_take_time(profile, &taken) || !pt_takes_process(profile, adder->ids.process))
+    if (adder->ids.skipped || !pt_clip_interval(profile, &accepted) || !pt_accepts_process(profile, adder->ids.process))
         return;
     struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
     requests.endpoint = pt_id_map_intern(&adder->ids, pt_segment_string(segment, from->endpoint));
     if (timed_from_ns && from->start_unix_ns + from->wall_ns >= timed_from_ns)
         requests.interval = pt_add_interval(profile, from->start_unix_ns, from->wall_ns);
-    pt_requests_cut(&requests.sums, &interval, &taken);
+    pt_requests_cut(&requests.sums, &interval, &accepted);
     pt_add_requests(profile, &requests);
 }
 
-static void take_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
+static void accept_traced(void *data, const struct pt_segment *segment, const struct pt_log_traced *sample)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     pt_id_map_process(&adder->ids, segment);
-    if (!adder->ids.left_out)
-        pt_traces_take(&adder->ids, segment, sample);
+    if (!adder->ids.skipped)
+        pt_traces_accept(&adder->ids, segment, sample);
 }
 
-static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
-                        struct pt_text text)
+static void accept_notice(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+                          struct pt_text text)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
-    if (adder->ids.left_out)
+    if (adder->ids.skipped)
         return;
     *PT_APPEND(&process->notices) = (struct pt_notice){unix_ns, severity, pt_id_map_intern(&adder->ids, text)};
 }
 
-static void take_usage(void *context, const struct pt_segment *segment)
+static void accept_usage(void *data, const struct pt_segment *segment)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     const struct pt_accounting *now = &segment->accounting;
-    if (adder->ids.left_out || !adder->ids.profile->request->usage)
+    if (adder->ids.skipped || !adder->ids.profile->request->usage)
         return;
     *PT_APPEND(&process->usage) = (struct pt_usage){
         now->end_unix_ns,          now->wall_ns,      now->cpu_ns,      now->samples, now->voluntary_switches,
         now->involuntary_switches, now->minor_faults, now->major_faults};
 }
 
-static void forget(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
+static void forget(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
-    struct pt_adder *adder = context;
+    struct pt_adder *adder = data;
     pt_adder_put_sums(adder, segment); /* they mean the old definition */
     pt_pools_forget(&adder->pools);
     pt_id_map_forget(&adder->ids, kind, id);
@@ -92,7 +92,7 @@ void pt_read_losses_add(struct pt_read_losses *sum, const struct pt_read_losses 
     sum->repeated_segments += one->repeated_segments;
 }
 
-static void take_sums(struct pt_adder *adder, const struct pt_segment *segment)
+static void accept_sums(struct pt_adder *adder, const struct pt_segment *segment)
 {
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     bool latest = !process->parts.count || segment->process.segment >= process->latest_part;
@@ -111,8 +111,8 @@ static void take_sums(struct pt_adder *adder, const struct pt_segment *segment)
     }
     if (segment->process.run_billed_ns) /* it is the last block */
         process->run_billed_ns = segment->process.run_billed_ns;
-    if (segment->has_accounting && !adder->ids.left_out)
-        pt_sums_take(process, segment);
+    if (segment->has_accounting && !adder->ids.skipped)
+        pt_sums_accept(process, segment);
     if (latest)
         process->ended = segment->end_reason == PP_END_EXIT || segment->end_reason == PP_END_EXEC;
 }
@@ -122,7 +122,7 @@ static void put_segment(struct pt_adder *adder, const struct pt_segment *segment
 {
     pt_adder_put_sums(adder, segment);
     if (segment->has_process || adder->ids.process != PT_NONE)
-        take_sums(adder, segment);
+        accept_sums(adder, segment);
     pt_read_losses_add(&adder->ids.profile->losses, &segment->losses);
 }
 
@@ -149,13 +149,13 @@ static bool is_wanted(const struct pt_profile *profile, const void *data, size_t
 static struct pt_segment_sink sink_of(struct pt_adder *adder)
 {
     bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
-    return (struct pt_segment_sink){.context = adder,
-                                    .samples = sums ? NULL : take_samples,
-                                    .waits = take_waits,
-                                    .requests = sums ? NULL : take_requests,
-                                    .notice = take_notice,
-                                    .traced = sums ? NULL : take_traced,
-                                    .accounting = take_usage,
+    return (struct pt_segment_sink){.data = adder,
+                                    .samples = sums ? NULL : accept_samples,
+                                    .waits = accept_waits,
+                                    .requests = sums ? NULL : accept_requests,
+                                    .notice = accept_notice,
+                                    .traced = sums ? NULL : accept_traced,
+                                    .accounting = accept_usage,
                                     .redefined = forget};
 }
 
@@ -169,7 +169,7 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
     if (result == PT_READ_OK && wanted) {
         put_segment(&adder, &segment);
-        profile->losses.repeated_segments += adder.ids.left_out;
+        profile->losses.repeated_segments += adder.ids.skipped;
     }
     *end = segment.end;
     pt_adder_free(&adder);

@@ -74,8 +74,8 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     ids->process = pt_add_process(profile, instance);
     struct pt_process *process = &profile->processes.items[ids->process];
     /* The same segment again (a file and a merged one that holds it) must not count twice. */
-    ids->left_out = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
-    process->segments += !ids->left_out;
+    ids->skipped = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
+    process->segments += !ids->skipped;
     ids->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
         return process;
@@ -226,8 +226,8 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
     uint32_t count = 0, capacity = 0;
     struct pt_cursor pairs = pt_cursor(from->pairs.data, from->pairs.length);
     while (pt_left(&pairs)) {
-        uint64_t key = pt_take_varint(&pairs);
-        uint64_t value = pt_take_varint(&pairs);
+        uint64_t key = pt_read_varint(&pairs);
+        uint64_t value = pt_read_varint(&pairs);
         if (pairs.bad || key >= PT_NONE || value >= PT_NONE)
             break;
         labels = pt_grow(labels, &capacity, (uint64_t)count + 1, sizeof *labels);

@@ -17,7 +17,7 @@ struct pt_id_map {
     struct pt_profile *profile;
     const char *name; /* names the process if the segment does not */
     uint32_t process; /* number of the segment's process; PT_NONE until it is needed */
-    bool left_out;    /* the segment is not wanted, or was read before: its samples are dropped */
+    bool skipped;     /* the segment is not wanted, or was read before: its samples are dropped */
     bool alone;       /* no sample of the process has been added before */
     struct pt_id_table maps[PT_TABLE_COUNT];
     uint32_t *path; /* scratch of pt_id_map_node */
@@ -33,7 +33,8 @@ uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment,
 uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 /* Returns the string's number in the profile; 0 for the empty string. */
 uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text);
-/* Of arguments that each end with a NUL: words with spaces between; an argument with a space in it is quoted. */
+/* Makes one text of arguments that each end with a NUL: words with spaces between; an argument with a space in it is
+ * quoted. */
 uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text);
 
 /* Removes an id from its map, because the segment redefines it. */

@@ -8,7 +8,7 @@
 
 enum { IS_NATIVE = 1, IS_OTHER };
 
-void pt_pools_take(struct pt_pools *pools, const struct pt_log_waits *waits)
+void pt_pools_add_waits(struct pt_pools *pools, const struct pt_log_waits *waits)
 {
     pools->start_unix_ns = waits->start_unix_ns;
     pools->wall_ns = waits->wall_ns;
@@ -45,8 +45,8 @@ static bool is_native(struct pt_pools *pools, const struct pt_profile *profile, 
     return *known == IS_NATIVE;
 }
 
-bool pt_pools_take_sample(struct pt_pools *pools, struct pt_id_map *ids, const struct pt_segment *segment,
-                          const struct pt_interval *interval, const struct pt_log_sample *sample)
+bool pt_pools_add_sample(struct pt_pools *pools, struct pt_id_map *ids, const struct pt_segment *segment,
+                         const struct pt_interval *interval, const struct pt_log_sample *sample)
 {
     if (!pools->total || interval->start_unix_ns != pools->start_unix_ns || interval->wall_ns != pools->wall_ns)
         return false;

@@ -33,11 +33,11 @@ struct pt_pools {
 };
 
 /* Takes in the observations of an interval whose samples follow. */
-void pt_pools_take(struct pt_pools *pools, const struct pt_log_waits *waits);
+void pt_pools_add_waits(struct pt_pools *pools, const struct pt_log_waits *waits);
 
 /* Returns whether the sample, of the interval, is of a native thread and is to be shared out. */
-bool pt_pools_take_sample(struct pt_pools *pools, struct pt_id_map *ids, const struct pt_segment *segment,
-                          const struct pt_interval *interval, const struct pt_log_sample *sample);
+bool pt_pools_add_sample(struct pt_pools *pools, struct pt_id_map *ids, const struct pt_segment *segment,
+                         const struct pt_interval *interval, const struct pt_log_sample *sample);
 /* Returns the part of the sample that belongs under waits[i]. The parts of all sum up to the sample. */
 struct pt_log_sample pt_pools_part(const struct pt_pools *pools, uint32_t i, const struct pt_log_sample *sample);
 

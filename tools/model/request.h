@@ -48,7 +48,7 @@ enum pt_traces {
     PT_TRACES_BESIDE, /* they are kept beside all that is summed up: their CPU time is there twice */
 };
 
-typedef bool pt_wants_process(void *context, const struct pt_log_process *process);
+typedef bool pt_wants_process(void *data, const struct pt_log_process *process);
 
 /* Starts as {0}, which requests all samples of the latest run in the default directory. It must neither change nor move
  * until its profile is freed. */

@@ -30,7 +30,7 @@ bool pt_selects_early(const struct pt_selection *select)
     return pt_selects_time(select) || select->pid || pt_names_ids(select->thread) || pt_names_ids(select->not_thread);
 }
 
-bool pt_leaves_samples_out(const struct pt_selection *select)
+bool pt_selects_a_part(const struct pt_selection *select)
 {
     return pt_selects_early(select) || pt_selects_names(select) || pt_selects_contents(select);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a selection asks for: known before anything is read. */
+/* Tells what a selection asks for, before anything is read. */
 #ifndef PT_MODEL_SELECTION_H
 #define PT_MODEL_SELECTION_H
 
@@ -17,11 +17,11 @@ bool pt_selects_contents(const struct pt_selection *select);
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 
-/* Returns whether samples are left out while the logs are read (taken.h). */
+/* Returns whether samples are left out while the logs are read (accepted.h). */
 bool pt_selects_early(const struct pt_selection *select);
 
 /* Returns whether samples are left out at all. */
-bool pt_leaves_samples_out(const struct pt_selection *select);
+bool pt_selects_a_part(const struct pt_selection *select);
 
 /* Returns whether samples are left out by their threads or stacks. */
 bool pt_selects_stacks(const struct pt_selection *select);

@@ -6,12 +6,12 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/numbers.h"
+#include "accepted.h"
 #include "gil_gc.h"
 #include "process_parts.h"
-#include "taken.h"
 #include "traces.h"
 
-void pt_sums_take(struct pt_process *process, const struct pt_segment *segment)
+void pt_sums_accept(struct pt_process *process, const struct pt_segment *segment)
 {
     struct pt_part *part = pt_part_of(process, segment->process.segment);
     if (part) {
@@ -93,8 +93,8 @@ void pt_profile_finish(struct pt_profile *profile)
             .cpu_ns = process->accounting.pending_ns,
         };
         if (profile->request->traces == PT_TRACES_ONLY ||
-            !pt_take_time(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
-            !pt_takes_thread(profile, sample.thread))
+            !pt_clip_interval(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
+            !pt_accepts_thread(profile, sample.thread))
             continue;
         if (profile->request->timed)
             sample.interval = pt_add_interval(profile, process->accounting.end_unix_ns, 0);

@@ -6,6 +6,6 @@
 #include "model.h"
 
 /* Stores the segment's present sums as those of its part. pt_profile_close_sums then updates the process. */
-void pt_sums_take(struct pt_process *process, const struct pt_segment *segment);
+void pt_sums_accept(struct pt_process *process, const struct pt_segment *segment);
 
 #endif

@@ -7,7 +7,7 @@
 #include "../../preload/common/label_kinds.h"
 #include "../../preload/common/pseudo_frames.h"
 
-#define MOST_AWAITERS 16 /* the nearest; a log is not trusted */
+#define MAX_AWAITERS 16 /* the nearest; a log is not trusted */
 
 bool pt_is_task(const char *text)
 {
@@ -32,7 +32,7 @@ static struct pt_task_chain chain_of(struct pt_task_stacks *stacks, struct pt_pr
     stacks->chains = pt_grow(stacks->chains, &stacks->chain_capacity, (uint64_t)number + 1, sizeof *stacks->chains);
     struct pt_task_chain chain = stacks->chains[number];
     const struct pt_label_set *set = &profile->label_sets.items[number];
-    uint32_t task = 0, awaiters[MOST_AWAITERS], count = 0;
+    uint32_t task = 0, awaiters[MAX_AWAITERS], count = 0;
     if (chain.known)
         return chain;
     chain.known = true;
@@ -41,7 +41,7 @@ static struct pt_task_chain chain_of(struct pt_task_stacks *stacks, struct pt_pr
         const char *key = pt_string(profile, label.key);
         if (strcmp(key, PP_KEY_TASK) == 0)
             task = label.value;
-        else if (!stacks->no_awaiters && count < MOST_AWAITERS && strcmp(key, PP_KEY_AWAITER) == 0)
+        else if (!stacks->no_awaiters && count < MAX_AWAITERS && strcmp(key, PP_KEY_AWAITER) == 0)
             awaiters[count++] = label.value;
     }
     while (count--)

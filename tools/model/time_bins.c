@@ -6,11 +6,11 @@
 /* No narrower: logs have an interval for a second mostly. */
 #define FIRST_BIN_NS 1000000000u
 /* The limit for profiles of stacks: no view shows more. */
-#define MOST_BINS 800
+#define MAX_BINS 800
 /* One bin and interval 0 are left at least: wider bins merge nothing. */
 #define FEWEST_INTERVALS 2
 /* An interval over more bins is in that of its middle: no library leaves any, and a damaged log may hold any time. */
-#define MOST_SLICES 64
+#define MAX_SLICES 64
 /* No log is longer. */
 #define LAST_BIN_NS (1ull << 61)
 
@@ -53,7 +53,7 @@ struct pt_interval pt_time_slice(const struct pt_profile *profile, struct pt_int
     if (!profile->bin_ns || !pt_interval_has_time(&all))
         return all;
     uint64_t end = all.start_unix_ns + all.wall_ns;
-    bool divides = all.wall_ns / profile->bin_ns < MOST_SLICES;
+    bool divides = all.wall_ns / profile->bin_ns < MAX_SLICES;
     *bin = bin_at(profile, divides ? all.start_unix_ns : all.start_unix_ns + all.wall_ns / 2);
     uint64_t bin_end = bin->start_unix_ns + bin->wall_ns;
     if (!divides || end <= bin_end)
@@ -123,7 +123,7 @@ void pt_time_bins_widen(struct pt_profile *profile, uint64_t bin_ns)
 static bool is_too_much(const struct pt_profile *profile)
 {
     return profile->samples.count > profile->request->most_samples ||
-           (profile->keep == PT_KEEP_STACKS && profile->intervals.count > MOST_BINS);
+           (profile->keep == PT_KEEP_STACKS && profile->intervals.count > MAX_BINS);
 }
 
 void pt_time_bins_bound(struct pt_profile *profile)

@@ -7,10 +7,10 @@
 #include <strings.h>
 
 #include "../base/numbers.h"
-#include "taken.h"
+#include "accepted.h"
 #include "time_bins.h"
 
-#define MOST_LISTED 8u
+#define MAX_LISTED 8u
 
 PT_DEFINE_ADD(static uint32_t add_trace, struct pt_profile, traces, struct pt_trace, item->id)
 
@@ -67,17 +67,17 @@ static struct pt_interval interval_before(const struct pt_profile *profile, cons
     return bin;
 }
 
-void pt_traces_take(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from)
+void pt_traces_accept(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from)
 {
     struct pt_profile *profile = ids->profile;
     const struct pt_load_request *request = profile->request;
     struct pt_trace_ids trace = {hex_string(profile, from->trace, PT_TRACE_BYTES), 0};
     pt_trace_add(profile, trace.trace, from->cpu_ns, 1);
     if (!request->traces || profile->too_many || !is_asked_for(profile, trace.trace) ||
-        !pt_take_time(profile, &(struct pt_interval){from->unix_ns, 0}))
+        !pt_clip_interval(profile, &(struct pt_interval){from->unix_ns, 0}))
         return;
     uint32_t thread = pt_id_map_thread(ids, segment, from->thread);
-    if (!pt_takes_thread(profile, thread))
+    if (!pt_accepts_thread(profile, thread))
         return;
     trace.span = hex_string(profile, from->span, PT_SPAN_BYTES);
     struct pt_interval interval = interval_before(profile, from);
@@ -112,9 +112,9 @@ static bool in_common(const struct order *order, const struct pt_sample *a, cons
 }
 
 /* Single samples come after the sums. */
-static int by_stack(const void *a, const void *b, void *context)
+static int by_stack(const void *a, const void *b, void *data)
 {
-    const struct order *order = context;
+    const struct order *order = data;
     const uint32_t *first = a, *second = b;
     const struct pt_sample *x = &order->profile->samples.items[*first], *y = &order->profile->samples.items[*second];
     return pt_compare(x->thread, y->thread)
@@ -206,7 +206,7 @@ bool pt_traces_found(const struct pt_profile *profile)
     struct pt_buffer list = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->traces.count; i++)
-        if (is_asked_for(profile, profile->traces.items[i].id) && count++ < MOST_LISTED)
+        if (is_asked_for(profile, profile->traces.items[i].id) && count++ < MAX_LISTED)
             pt_buffer_format(&list, "%s%s", count > 1 ? ", " : "", pt_string(profile, profile->traces.items[i].id));
     const char *wanted = profile->request->select.trace;
     if (!profile->traces.count)
@@ -219,7 +219,7 @@ bool pt_traces_found(const struct pt_profile *profile)
     else if (wanted && count > 1)
         pt_message_to(profile->request->messages,
                       "--trace %s: %" PRIu32 " traces begin with it; give more digits of: %s%s", wanted, count,
-                      list.data, count > MOST_LISTED ? " …" : "");
+                      list.data, count > MAX_LISTED ? " …" : "");
     pt_buffer_free(&list);
     return count == 1 || (count && !wanted);
 }

@@ -17,7 +17,7 @@
 #define PT_TRACE_LABELS 2u
 
 /* Counts the sample for its trace, and adds it to the profile if the request wants it. */
-void pt_traces_take(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from);
+void pt_traces_accept(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_traced *from);
 
 /* Leaves to the samples that are summed up what the single ones do not have: no CPU time is there twice. What damage or
  * --from and --to have taken from the sums, single samples lose. */

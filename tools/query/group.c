@@ -63,7 +63,7 @@ static uint32_t *values_by_thread(const struct pt_profile *profile)
     return values;
 }
 
-static void find_left_out(const struct pt_profile *profile, struct pt_group *group)
+static void find_not_selected(const struct pt_profile *profile, struct pt_group *group)
 {
     for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
         const struct pt_frame *pseudo = &profile->frames.items[frame];
@@ -84,7 +84,7 @@ struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
     group.values = key                              ? values_by_labels(profile, key)
                    : group.of == PT_GROUP_OF_THREAD ? values_by_thread(profile)
                                                     : pt_packages_by_node(profile);
-    find_left_out(profile, &group);
+    find_not_selected(profile, &group);
     return group;
 }
 
@@ -137,13 +137,13 @@ static bool is_context(const char *key)
     return found;
 }
 
-void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context, const char *word), void *context)
+void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, const char *word), void *data)
 {
     bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
     struct pt_buffer word = {0};
     for (size_t i = 0; i < CONTEXTS; i++)
         if (pt_has_group(profile, contexts[i].key))
-            each(context, contexts[i].key);
+            each(data, contexts[i].key);
     for (uint32_t i = 1; i < profile->label_sets.count; i++) {
         const struct pt_label_set set = profile->label_sets.items[i];
         for (uint32_t j = set.first; used[i] && j < set.first + set.count; j++) {
@@ -154,11 +154,11 @@ void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context
             bool trace = profile->request->traces && strcmp(pt_string(profile, key), PT_TRACE_ID) == 0;
             pt_buffer_clear(&word);
             pt_buffer_format(&word, trace ? TRACE : PT_GROUP_OWN "%s", pt_string(profile, key));
-            each(context, word.data);
+            each(data, word.data);
         }
     }
-    each(context, "thread");
-    each(context, "package");
+    each(data, "thread");
+    each(data, "package");
     pt_buffer_free(&word);
     free(used);
     free(listed);
@@ -170,9 +170,9 @@ struct list {
     bool begun;
 };
 
-static void append_word(void *context, const char *word)
+static void append_word(void *data, const char *word)
 {
-    struct list *list = context;
+    struct list *list = data;
     if (strcmp(word, list->except) == 0)
         return;
     pt_buffer_format(list->text, "%s%s", list->begun ? ", " : "", word);

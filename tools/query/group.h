@@ -26,9 +26,9 @@
 struct pt_group {
     enum pt_group_of { PT_GROUP_OF_LABELS, PT_GROUP_OF_THREAD, PT_GROUP_OF_STACK } of;
     uint32_t *values; /* strings, by label set, thread or node; 0: none */
-    /* The stack of what PYPROF_TRACES=…,only left out, and its value where there is no other: nothing is known of it
-     * that would be none. 0: nothing was left out. */
-    uint32_t left_out_node, left_out;
+    /* The stack of what PYPROF_TRACES=…,only did not select, and its value where there is no other: nothing is known of
+     * it that would be none. 0: all was selected. */
+    uint32_t not_selected_node, not_selected;
 };
 
 /* Samples must have what it is made of: pt_load_request's `by`. Nodes, threads and label sets that the profile gets
@@ -41,13 +41,13 @@ static inline uint32_t pt_group_value(const struct pt_group *group, const struct
     uint32_t value = group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
                                    : group->of == PT_GROUP_OF_THREAD ? sample->thread
                                                                      : sample->node];
-    return value || sample->node != group->left_out_node ? value : group->left_out;
+    return value || sample->node != group->not_selected_node ? value : group->not_selected;
 }
 
 void pt_group_free(struct pt_group *group);
 
 /* Calls each with every word that samples have values for, "thread" and "package" last. */
-void pt_groups_each(const struct pt_profile *profile, void (*each)(void *context, const char *word), void *context);
+void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, const char *word), void *data);
 
 /* Appends these words but `except`, with commas between them. */
 void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, const char *except);

@@ -7,7 +7,7 @@
 #include "../base/numbers.h"
 #include "selection_words.h"
 
-#define MOST_LISTED    8
+#define MAX_LISTED     8
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
 #define THREAD         "thread"
 
@@ -19,8 +19,8 @@ struct list {
 
 static void __attribute__((format(printf, 3, 4))) add(struct list *list, const char *between, const char *format, ...)
 {
-    if (list->count++ >= MOST_LISTED) {
-        if (list->count == MOST_LISTED + 1)
+    if (list->count++ >= MAX_LISTED) {
+        if (list->count == MAX_LISTED + 1)
             pt_buffer_text(&list->text, " …");
         return;
     }

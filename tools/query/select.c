@@ -136,7 +136,7 @@ static void free_matches(struct matches *matches)
     pt_group_free(&matches->absent);
 }
 
-static void leave_out(struct pt_profile *profile, const struct pt_selection *select)
+static void drop_samples(struct pt_profile *profile, const struct pt_selection *select)
 {
     struct matches focus = matches_of(profile, select->focus), ignore = matches_of(profile, select->ignore);
     bool *threads = threads_with(profile, select->thread), *others = threads_with(profile, select->not_thread);
@@ -227,7 +227,7 @@ bool pt_select(struct pt_profile *profile)
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
-    profile->selected = traces_only || pt_leaves_samples_out(select);
+    profile->selected = traces_only || pt_selects_a_part(select);
     if (profile->label_sets.count > 1)
         add_tasks(profile);
     if (profile->request->middleware)
@@ -235,7 +235,7 @@ bool pt_select(struct pt_profile *profile)
     const char *by = profile->request->by;
     bool has_group = !by || pt_has_group(profile, by); /* what is selected may all be (none) */
     if (pt_selects_names(select) || pt_selects_contents(select))
-        leave_out(profile, select);
+        drop_samples(profile, select);
     sum_kinds(profile);
     profile->spinning = pt_spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)

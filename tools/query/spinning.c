@@ -5,7 +5,7 @@
 
 #include "../model/model.h"
 
-/* The beginnings of the names of such functions. */
+/* Lists how the names of functions that spin begin. */
 static const struct spinner {
     const char *function, *advice;
 } spinners[] = {

@@ -18,9 +18,9 @@
 #define UNSEEN_PERCENT     5.0    /* that was lost or not sampled, from which on the sums are shown */
 #define REASON_PERCENT     2.0    /* of the samples, from which on it is said why stacks are not complete */
 
-static void print_warning(void *context, const char *text)
+static void print_warning(void *data, const char *text)
 {
-    (void)context;
+    (void)data;
     pt_print_styled(stdout, PT_STYLE_WARNING, "Warning");
     pt_print_paragraph((uint32_t)strlen("Warning"), 2, ": %s.", text);
 }

@@ -14,7 +14,7 @@
 #include "../query/self.h"
 #include "numbered.h"
 
-#define LEAST   0.1 /* of an endpoint's CPU time: what has less is not worth a line */
+#define MIN     0.1 /* of an endpoint's CPU time: what has less is not worth a line */
 #define DEEPER  0.6 /* of what is awaited: what is awaited in it, and has as much, is said instead */
 #define HEADING 50  /* lines from a function's first decorator to its `def` */
 
@@ -164,7 +164,7 @@ static struct pt_awaited described(const struct pt_awaits *awaits, uint32_t numb
     return awaited;
 }
 
-struct pt_awaited pt_heaviest_awaited(const struct pt_awaits *awaits, uint32_t value)
+struct pt_awaited pt_hot_awaited(const struct pt_awaits *awaits, uint32_t value)
 {
     const struct pt_profile *profile = awaits->profile;
     uint64_t *ns = pt_alloc(awaits->steps.count, sizeof *ns), whole_ns = 0, best_ns = 0;
@@ -179,7 +179,7 @@ struct pt_awaited pt_heaviest_awaited(const struct pt_awaits *awaits, uint32_t v
     for (uint32_t i = awaits->steps.count; --i;)
         ns[awaits->steps.items[i].parent] += ns[i];
     for (uint32_t next = 1; next;) {
-        double least = best ? DEEPER * (double)best_ns : LEAST * (double)whole_ns;
+        double least = best ? DEEPER * (double)best_ns : MIN * (double)whole_ns;
         next = best_ns = 0;
         for (uint32_t i = best + 1; i < awaits->steps.count; i++)
             if (ns[i] > best_ns && (double)ns[i] >= least && is_below(awaits, i, best) && is_awaited(awaits, i))

@@ -20,7 +20,7 @@ struct pt_awaited {
 struct pt_awaits;
 struct pt_awaits *pt_awaits_of(struct pt_profile *profile, const char *by);
 /* Returns what most of the endpoint's CPU time is in; value: a string. */
-struct pt_awaited pt_heaviest_awaited(const struct pt_awaits *awaits, uint32_t value);
+struct pt_awaited pt_hot_awaited(const struct pt_awaits *awaits, uint32_t value);
 void pt_awaits_free(struct pt_awaits *awaits);
 
 /* Prints it as a line; whole_ns: the endpoint's CPU time. */

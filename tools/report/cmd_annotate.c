@@ -134,7 +134,7 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
     if (!files.count) {
         pt_error("%s: no function of this file was seen%s", name,
                  pt_source_is_python(name) ? "" : "; native code has lines where its library has debug information");
-        pt_print_hottest_files(profile);
+        pt_print_hot_files(profile);
     }
     if (files.count > 1)
         printf("%" PRIu32 " files end in %s.\n\n", files.count, name);
@@ -150,7 +150,7 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
     return status;
 }
 
-/* Without a file, or with a directory instead of it, says which files there are. */
+/* Says which files there are, when no file or a directory was given. */
 int pt_cmd_annotate(const struct pt_cli *cli)
 {
     struct pt_load_request request = cli->request;
@@ -170,7 +170,7 @@ int pt_cmd_annotate(const struct pt_cli *cli)
     if (file)
         exit_status = annotate(profile, name, cli->ci);
     else
-        pt_print_hottest_files(profile);
+        pt_print_hot_files(profile);
     pt_profile_free(profile);
     return exit_status;
 }

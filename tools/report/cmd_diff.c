@@ -86,11 +86,11 @@ static void put_page(struct job *job, FILE *out)
     pt_flame_free(flame);
 }
 
-static void write_diff(void *context, FILE *out)
+static void write_diff(void *data, FILE *out)
 {
     static void (*const put[])(struct job * job, FILE * out) = {
         [AS_TEXT] = put_text, [AS_JSON] = put_json, [AS_COLLAPSED] = put_collapsed, [AS_PAGE] = put_page};
-    struct job *job = context;
+    struct job *job = data;
     put[job->form](job, out);
 }
 

@@ -180,9 +180,9 @@ static void print_sums(const struct pt_profile *profile, uint32_t process)
     pt_summary_warnings(profile, process, print_remark, "warning");
 }
 
-static void print_context(void *context, bool read, const char *text)
+static void print_context(void *data, bool read, const char *text)
 {
-    (void)context;
+    (void)data;
     print_line(read ? "samples belong to %s" : "but not to %s", text);
 }
 

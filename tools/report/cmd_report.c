@@ -80,7 +80,7 @@ static bool has_pools(const struct pt_report *report)
 
 static void print_next(const struct pt_report *report)
 {
-    const char *before = "\nNext: ", *file = pt_report_hottest_file(report), *by = report->cli->request.by;
+    const char *before = "\nNext: ", *file = pt_report_hot_file(report), *by = report->cli->request.by;
     bool by_trace = by && strcmp(by, "trace") == 0; /* those without --by would show what is in no trace, too */
     if (file && !by_trace) {
         print_command(report->cli, before, "pyprof annotate", file, "its lines, with CPU time");
@@ -96,7 +96,7 @@ static void print_next(const struct pt_report *report)
                       "the trace with most CPU; --by trace: all");
         before = "      ";
     }
-    char *endpoint = by_trace ? NULL : pt_report_hottest_endpoint(report);
+    char *endpoint = by_trace ? NULL : pt_report_hot_endpoint(report);
     if (endpoint) {
         print_command(report->cli, before, "pyprof report --focus", endpoint, "one endpoint");
         before = "      ";

@@ -166,7 +166,7 @@ static void add_groups(struct pt_comparison *comparison, int side)
     pt_group_free(&group);
 }
 
-static void leave_out_uncounted(struct pt_comparison *comparison)
+static void drop_uncounted(struct pt_comparison *comparison)
 {
     uint32_t count = comparison->function_count, kept = 0;
     for (uint32_t i = 0; i < count; i++) {
@@ -306,7 +306,7 @@ struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_com
     comparison.function_count = unite(comparison.functions, comparison.function_count, false);
     comparison.file_count = unite(comparison.files, comparison.file_count, false);
     if (by == PT_COMPARE_REQUEST)
-        leave_out_uncounted(&comparison);
+        drop_uncounted(&comparison);
     mark(&comparison);
     qsort_r(comparison.functions, comparison.function_count, sizeof *comparison.functions, by_change, &comparison);
     if (comparison.file_count) /* groups have none */

@@ -29,10 +29,10 @@ static void put_gap(struct pt_log_printer *printer, size_t at)
         fprintf(printer->out, "%zu: %zu bytes cannot be read\n", printer->base + printer->end, at - printer->end);
 }
 
-static void take_block(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header,
-                       size_t at)
+static void print_block(void *data, const struct pt_segment *segment, const struct pp_log_block_header *header,
+                        size_t at)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     put_gap(printer, at);
     printer->segment = segment;
     printer->end = at + sizeof *header + header->length;
@@ -72,9 +72,9 @@ static void put_accounting(struct pt_log_printer *printer, const struct pt_accou
 }
 
 /* What the segment keeps of the block, when all of it has been read. */
-static void take_block_end(void *context, const struct pt_segment *segment, const struct pp_log_block_header *header)
+static void print_block_end(void *data, const struct pt_segment *segment, const struct pp_log_block_header *header)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     if (header->type == PP_BLOCK_PROCESS)
         put_process(printer, &segment->process);
     else if (header->type == PP_BLOCK_ACCOUNTING)
@@ -99,9 +99,9 @@ static void put_module(struct pt_log_printer *printer, const struct pt_log_modul
     free(build_id);
 }
 
-static void take_definition(void *context, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
+static void print_definition(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     const void *item = pt_segment_find(segment, kind, id);
     const struct pt_log_code *code = item;
     const struct pt_log_node *node = item;
@@ -131,9 +131,9 @@ static void take_definition(void *context, const struct pt_segment *segment, enu
     fputc('\n', printer->out);
 }
 
-static void take_samples(void *context, const struct pt_segment *segment, const struct pt_log_samples *samples)
+static void print_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     (void)segment;
     fprintf(printer->out, "  from %" PRIu64 " for %" PRIu64 " ns\n", samples->start_unix_ns, samples->wall_ns);
     for (uint32_t i = 0; i < samples->count; i++) {
@@ -147,9 +147,9 @@ static void take_samples(void *context, const struct pt_segment *segment, const 
     }
 }
 
-static void take_waits(void *context, const struct pt_log_waits *waits)
+static void print_waits(void *data, const struct pt_log_waits *waits)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     fprintf(printer->out, "  from %" PRIu64 " for %" PRIu64 " ns\n", waits->start_unix_ns, waits->wall_ns);
     for (uint32_t i = 0; i < waits->count; i++) {
         fprintf(printer->out, "  %" PRIu32 " times", waits->items[i].count);
@@ -158,9 +158,9 @@ static void take_waits(void *context, const struct pt_log_waits *waits)
     }
 }
 
-static void take_requests(void *context, const struct pt_segment *segment, const struct pt_log_requests *requests)
+static void print_requests(void *data, const struct pt_segment *segment, const struct pt_log_requests *requests)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     (void)segment;
     fprintf(printer->out, "  from %" PRIu64 " for %" PRIu64 " ns endpoint ", requests->start_unix_ns,
             requests->wall_ns);
@@ -169,19 +169,19 @@ static void take_requests(void *context, const struct pt_segment *segment, const
             requests->sums.measured, requests->sums.cpu_ns);
 }
 
-static void take_notice(void *context, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
-                        struct pt_text text)
+static void print_notice(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
+                         struct pt_text text)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     (void)segment;
     fprintf(printer->out, "  at %" PRIu64 " severity %" PRIu64 " ", unix_ns, severity);
     pt_log_put_text(printer, text);
     fputc('\n', printer->out);
 }
 
-static void take_traced(void *context, const struct pt_segment *segment, const struct pt_log_traced *sample)
+static void print_traced(void *data, const struct pt_segment *segment, const struct pt_log_traced *sample)
 {
-    struct pt_log_printer *printer = context;
+    struct pt_log_printer *printer = data;
     char *trace = pt_hex(sample->trace, sizeof sample->trace), *span = pt_hex(sample->span, sizeof sample->span);
     (void)segment;
     fprintf(printer->out, "  at %" PRIu64 " %" PRIu64 " ns state %#" PRIx32 " trace %s span %s", sample->unix_ns,
@@ -197,15 +197,15 @@ static void take_traced(void *context, const struct pt_segment *segment, const s
 static enum pt_read_result print_segment(struct pt_log_printer *printer, const void *data, size_t size, size_t *budget,
                                          size_t *end)
 {
-    const struct pt_segment_sink sink = {.context = printer,
-                                         .samples = take_samples,
-                                         .waits = take_waits,
-                                         .requests = take_requests,
-                                         .notice = take_notice,
-                                         .traced = take_traced,
-                                         .block = take_block,
-                                         .block_end = take_block_end,
-                                         .defined = take_definition};
+    const struct pt_segment_sink sink = {.data = printer,
+                                         .samples = print_samples,
+                                         .waits = print_waits,
+                                         .requests = print_requests,
+                                         .notice = print_notice,
+                                         .traced = print_traced,
+                                         .block = print_block,
+                                         .block_end = print_block_end,
+                                         .defined = print_definition};
     struct pt_segment segment;
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, &sink);
     if (result == PT_READ_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Prints every block of a log with its ids resolved, for those who work on its writer or its reader. */
+/* Prints every block of a log with its ids resolved, for work on its writer or its reader. */
 #ifndef PT_REPORT_DEBUG_LOG_H
 #define PT_REPORT_DEBUG_LOG_H
 

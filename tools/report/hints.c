@@ -13,7 +13,7 @@
 #define PREEMPTED_NS   10000000u /* what a thread may wait for a CPU after each preemption */
 #define SPINS_FROM     5.0       /* per cent of the CPU time */
 #define NAMELESS_FROM  10.0      /* per cent of the CPU time: from here on names are worth some trouble */
-#define NAMELESS_LEAST 1.0       /* per cent, of a module that is named */
+#define NAMELESS_MIN   1.0       /* per cent, of a module that is named */
 #define NAMELESS_NAMED 4         /* modules to name */
 
 static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
@@ -72,7 +72,7 @@ void pt_report_nameless(const struct pt_report *report)
         for (uint32_t i = 1; i < profile->modules.count; i++)
             if (ns_of_module[i] > ns_of_module[most])
                 most = i;
-        if (pt_percent(ns_of_module[most], report->whole_ns) < NAMELESS_LEAST)
+        if (pt_percent(ns_of_module[most], report->whole_ns) < NAMELESS_MIN)
             break;
         pt_buffer_format(&modules, "%s%s", named ? ", " : "",
                          pt_base_name(pt_string(profile, profile->modules.items[most].path)));

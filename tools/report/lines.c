@@ -9,7 +9,7 @@
 #include "../query/self.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
-#include "hottest.h"
+#include "hot_lines.h"
 #include "report.h"
 #include "sums_json.h"
 
@@ -98,18 +98,18 @@ static void print_shown(const struct pt_shown_line *shown)
     pt_buffer_free(&harmless);
 }
 
-static void print_lines(const struct pt_report *report, const struct pt_hottest *hottest)
+static void print_lines(const struct pt_report *report, const struct pt_hot_lines *hot)
 {
     const struct pt_profile *profile = report->profile;
-    const struct pt_function *function = &profile->functions.items[hottest->function];
+    const struct pt_function *function = &profile->functions.items[hot->function];
     uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
-    struct pt_place *places = places_of(profile, hottest->ns_of_frame, hottest->function, &place_count);
+    struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
     struct pt_place *lines = lines_of(places, place_count, &count);
     struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
                        pt_string(profile, function->short_file),
-                       hottest->application ? "all that they call outside of the application" : "the C code they call");
+                       hot->application ? "all that they call outside of the application" : "the C code they call");
     if (source.state == PT_SOURCE_NEWER || source.state == PT_SOURCE_OTHER)
         pt_print_note("(%s)", pt_source_state_text(source.state, pt_string(profile, function->file)));
     for (uint32_t i = 0; i < count && i < most; i++) {
@@ -136,24 +136,24 @@ static void print_lines(const struct pt_report *report, const struct pt_hottest 
 
 void pt_report_lines(const struct pt_report *report)
 {
-    struct pt_hottest hottest = pt_hottest_of(report->profile);
-    if (hottest.function != PT_NONE)
-        print_lines(report, &hottest);
-    free(hottest.ns_of_frame);
+    struct pt_hot_lines hot = pt_hot_lines_of(report->profile);
+    if (hot.function != PT_NONE)
+        print_lines(report, &hot);
+    free(hot.ns_of_frame);
 }
 
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
 {
     const struct pt_profile *profile = report->profile;
-    struct pt_hottest hottest = pt_hottest_of(profile);
+    struct pt_hot_lines hot = pt_hot_lines_of(profile);
     uint32_t place_count, count;
-    if (hottest.function == PT_NONE) {
+    if (hot.function == PT_NONE) {
         pt_json_text(json, "hottest", NULL);
-        free(hottest.ns_of_frame);
+        free(hot.ns_of_frame);
         return;
     }
-    const struct pt_function *function = &profile->functions.items[hottest.function];
-    struct pt_place *places = places_of(profile, hottest.ns_of_frame, hottest.function, &place_count);
+    const struct pt_function *function = &profile->functions.items[hot.function];
+    struct pt_place *places = places_of(profile, hot.ns_of_frame, hot.function, &place_count);
     struct pt_place *lines = lines_of(places, place_count, &count);
     pt_json_begin(json, "hottest", '{');
     pt_json_string(json, "function", profile, function->name);
@@ -169,5 +169,5 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
     pt_json_end(json, '}');
     free(lines);
     free(places);
-    free(hottest.ns_of_frame);
+    free(hot.ns_of_frame);
 }

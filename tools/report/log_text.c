@@ -6,7 +6,7 @@
 #include "../base/terminal_text.h"
 
 #define TEXT_COLUMNS 200
-#define MOST_FRAMES  64 /* of a stack: a sample's line has an end, whatever the nodes say */
+#define MAX_FRAMES   64 /* of a stack: a sample's line has an end, whatever the nodes say */
 
 void pt_log_put_text(struct pt_log_printer *printer, struct pt_text text)
 {
@@ -61,7 +61,7 @@ void pt_log_put_stack(struct pt_log_printer *printer, uint32_t node)
     for (unsigned i = 0; node; i++) {
         const struct pt_log_node *found = pt_segment_find(printer->segment, PT_TABLE_NODES, node);
         fputs(i ? " < " : " ", printer->out);
-        if (!found || i == MOST_FRAMES) {
+        if (!found || i == MAX_FRAMES) {
             fprintf(printer->out, found ? "..." : "(node %" PRIu32 " is missing)", node);
             return;
         }
@@ -78,7 +78,7 @@ void pt_log_put_labels(struct pt_log_printer *printer, uint32_t id)
     fprintf(printer->out, " labels %" PRIu32 "%s", id, labels ? "" : " (missing)");
     struct pt_cursor pairs = labels ? pt_cursor(labels->pairs.data, labels->pairs.length) : pt_cursor("", 0);
     while (pt_left(&pairs)) {
-        uint32_t key = pt_take_id(&pairs), value = pt_take_id(&pairs);
+        uint32_t key = pt_read_id(&pairs), value = pt_read_id(&pairs);
         fputc(' ', printer->out);
         pt_log_put_string(printer, key);
         fputc('=', printer->out);

@@ -15,7 +15,7 @@
 
 #define NO_PACKAGE  "(no package)"
 #define LISTED_FROM 1.0 /* per cent, in the short sum */
-#define MOST_LISTED 6
+#define MAX_LISTED  6
 
 /* Moves rows with time, which are at the numbers of their texts, to the beginning. Returns how many there are. */
 static uint32_t gather(struct pt_total *rows, uint32_t texts)
@@ -81,7 +81,7 @@ static bool has_installed(const struct pt_report *report)
     return pt_percent(sum_ns, report->whole_ns) >= LISTED_FROM;
 }
 
-/* As package_rows, of all samples and without totals: this takes no call tree. */
+/* Makes rows like package_rows does, of all samples and without totals: this takes no call tree. */
 static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
@@ -105,7 +105,7 @@ void pt_report_package_sums(const struct pt_report *report)
     struct pt_total *rows = self_rows(report->profile, &count);
     struct pt_buffer text = {0};
     pt_rows_sort(rows, count, false);
-    for (uint32_t i = 0; i < count && i < MOST_LISTED; i++) {
+    for (uint32_t i = 0; i < count && i < MAX_LISTED; i++) {
         double share = pt_percent(rows[i].self_ns, report->whole_ns);
         if (share < LISTED_FROM)
             break;

@@ -48,7 +48,7 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
 void pt_report_values_unasked(const struct pt_report *report);
 /* Returns a pattern for --focus that the endpoint with most CPU time matches; NULL without endpoints, if only a part is
  * selected, or if its name is long or no plain text. The caller frees. */
-char *pt_report_hottest_endpoint(const struct pt_report *report);
+char *pt_report_hot_endpoint(const struct pt_report *report);
 void pt_report_values_json(const struct pt_report *report, struct pt_json *json);
 
 /* The trace that --trace asks for: when and where it ran, CPU time by span. */
@@ -72,11 +72,11 @@ struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct 
 void pt_report_package_sums(const struct pt_report *report);
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
 
-/* Prints the lines of the application's function that has the hottest line (hottest.h). */
+/* Prints the lines of the application's function that has the hottest line (hot_lines.h). */
 void pt_report_lines(const struct pt_report *report);
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 /* Returns the file of that function, as annotate takes it; NULL if there is none. */
-const char *pt_report_hottest_file(const struct pt_report *report);
+const char *pt_report_hot_file(const struct pt_report *report);
 
 /* CPU time of processes and threads, where there are several. As JSON with the functions of each, where the options ask
  * for that. */

@@ -8,14 +8,14 @@
  * besides: a change below some 13 % is never marked. */
 #define RUN_DIFFERS     0.05
 #define FEWEST_REQUESTS 30  /* whose mean is distributed normally, about */
-#define LEAST_MEASURED  0.9 /* of the requests: the others may be of another kind */
+#define MIN_MEASURED    0.9 /* of the requests: the others may be of another kind */
 
 struct pt_several pt_request_clock(const struct pt_request_sums *sums)
 {
     const unsigned last = PP_HANDLER_BUCKETS - 1; /* has no end: requests in it spread as much as they exceed it */
     double rest = (double)sums->cpu_ns, low = 0;
     struct pt_several clock = {0};
-    if (!sums->measured || (double)sums->measured < LEAST_MEASURED * (double)sums->count)
+    if (!sums->measured || (double)sums->measured < MIN_MEASURED * (double)sums->count)
         return clock;
     clock.count = (uint32_t)sums->measured;
     clock.mean = rest / (double)sums->measured;

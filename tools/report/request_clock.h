@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What requests took by their own clock, and whether that of two runs differs by more than chance. */
+/* Computes what requests took by their own clock, and whether that of two runs differs by more than chance. */
 #ifndef PT_REPORT_REQUEST_CLOCK_H
 #define PT_REPORT_REQUEST_CLOCK_H
 

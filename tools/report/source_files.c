@@ -54,7 +54,7 @@ static int by_self(const void *a, const void *b)
     return pt_compare(y->application, x->application) ?: pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
 }
 
-void pt_print_hottest_files(const struct pt_profile *profile)
+void pt_print_hot_files(const struct pt_profile *profile)
 {
     struct file *files = pt_alloc(profile->strings.count, sizeof *files); /* by path */
     uint32_t *frames = pt_self_frames(profile), listed = 0;

@@ -14,6 +14,6 @@ const char *pt_shortest_path(const struct pt_profile *profile, uint32_t path);
 
 /* Prints to stderr the files with most CPU time in their functions, native code that they call included: those of the
  * application first. */
-void pt_print_hottest_files(const struct pt_profile *profile);
+void pt_print_hot_files(const struct pt_profile *profile);
 
 #endif

@@ -13,7 +13,7 @@
 #include "../query/group.h"
 #include "../view/summary.h"
 #include "awaited.h"
-#include "most_of_it.h"
+#include "hot_function.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
@@ -23,8 +23,8 @@
 #define SHARE_COLUMNS  17 /* of a row's CPU time and share, without --ci */
 #define SAMPLES_WIDTH  8
 #define SHARE_WIDTH    6    /* of a function's share, before its text */
-#define LEAST_WIDTH    10   /* columns of the value, and of the function */
-#define MOST_WIDTH     40   /* of the value where lines may have any length; longer ones are not cut */
+#define MIN_WIDTH      10   /* columns of the value, and of the function */
+#define MAX_WIDTH      40   /* of the value where lines may have any length; longer ones are not cut */
 #define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
 #define MUCH_PERCENT   5    /* of all CPU time: worth a sentence where it is in other rows */
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
@@ -38,7 +38,7 @@ struct value {
     uint32_t value; /* string; 0: none */
     uint32_t name;  /* string, of a trace (pt_report_trace_names); 0: none */
     uint64_t ns, count;
-    struct pt_heaviest most;
+    struct pt_hot_function most;
     struct pt_request_sums requests;
 };
 
@@ -66,7 +66,7 @@ static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *
 
 /* Gives what is joined its row: CPU time, samples and what most is in. Requests have endpoints, which are not joined.
  */
-static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_most *most)
+static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_hot_functions *most)
 {
     uint32_t count = profile->strings.count, capacity = count;
     uint64_t *ns = pt_alloc(count, sizeof *ns);
@@ -82,7 +82,7 @@ static void join_numbered(struct pt_profile *profile, struct values *values, str
         to->count += from->count;
         *from = (struct value){0};
     }
-    pt_most_join(most, rows);
+    pt_hot_functions_join(most, rows);
     free(rows);
     free(ns);
 }
@@ -94,7 +94,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
 {
     struct pt_profile *profile = report->profile;
     struct pt_group group = pt_group_by(profile, by);
-    struct pt_most *most = pt_most_new(profile, by, report->cli->lines);
+    struct pt_hot_functions *most = pt_hot_functions_new(profile, by, report->cli->lines);
     struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
     struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
@@ -105,13 +105,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         if (!is_wanted(profile, sample, process, thread))
             continue;
         uint32_t value = pt_group_value(&group, sample);
-        pt_most_add(most, value, sample);
+        pt_hot_functions_add(most, value, sample);
         values.items[value].ns += sample->cpu_ns;
         values.items[value].count += sample->count;
     }
     if (for_people && (strcmp(by, PP_KEY_TASK) == 0 || strcmp(by, PP_KEY_GREENLET) == 0))
         join_numbered(profile, &values, most);
-    struct pt_heaviest *heaviest = pt_most_by_value(most);
+    struct pt_hot_function *hot = pt_hot_functions_by_value(most);
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         struct value value = values.items[i];
         value.requests = requests ? requests[i] : value.requests;
@@ -119,13 +119,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
             continue;
         value.value = i;
         value.name = names ? names[i] : 0;
-        value.most = heaviest[i];
+        value.most = hot[i];
         values.measured |= value.requests.measured > 0;
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
-    free(heaviest);
-    pt_most_free(most);
+    free(hot);
+    pt_hot_functions_free(most);
     free(names);
     free(requests);
     pt_group_free(&group);
@@ -244,7 +244,7 @@ static void choose_widths(struct table *table, const struct values *values, uint
     uint32_t columns = pt_print_columns(stdout), function = 2 + SHARE_WIDTH;
     bool ci = table->report->cli->ci;
     table->requests = (struct pt_request_columns){values->counted, ci, values->measured};
-    table->named = values->named && (!columns || columns >= figures_width(table) + NAME_AT + LEAST_WIDTH);
+    table->named = values->named && (!columns || columns >= figures_width(table) + NAME_AT + MIN_WIDTH);
     uint32_t widest = table->named ? NAME_AT + pt_shown_width(TRACE_NAME) : pt_shown_width(title);
     for (uint32_t i = 0; i < shown; i++) {
         const struct value *value = &values->items[i];
@@ -253,17 +253,17 @@ static void choose_widths(struct table *table, const struct values *values, uint
         widest = width > widest ? width : widest;
     }
     if (columns && table->named)
-        table->without_function = columns < figures_width(table) + function + NAME_AT + 3 * LEAST_WIDTH;
+        table->without_function = columns < figures_width(table) + function + NAME_AT + 3 * MIN_WIDTH;
     if (columns && values->counted) {
-        table->without_function = columns < figures_width(table) + function + 2 * LEAST_WIDTH;
-        table->requests.spread &= columns >= figures_width(table) + LEAST_WIDTH;
-        table->requests.interval &= columns >= figures_width(table) + LEAST_WIDTH;
+        table->without_function = columns < figures_width(table) + function + 2 * MIN_WIDTH;
+        table->requests.spread &= columns >= figures_width(table) + MIN_WIDTH;
+        table->requests.interval &= columns >= figures_width(table) + MIN_WIDTH;
     }
     uint32_t used = figures_width(table) + (table->without_function ? 0 : function);
-    uint32_t room = columns > used + 2 * LEAST_WIDTH ? columns - used : 2 * LEAST_WIDTH;
-    uint32_t most = !columns ? MOST_WIDTH : table->without_function ? room : room / 2;
+    uint32_t room = columns > used + 2 * MIN_WIDTH ? columns - used : 2 * MIN_WIDTH;
+    uint32_t most = !columns ? MAX_WIDTH : table->without_function ? room : room / 2;
     if (table->named && (!columns || !table->without_function))
-        most = columns ? room - 2 * LEAST_WIDTH : NAME_AT + MOST_WIDTH;
+        most = columns ? room - 2 * MIN_WIDTH : NAME_AT + MAX_WIDTH;
     table->value_width = widest < most ? widest : most;
     table->function_width = (columns ? room : pt_print_row_columns(stdout) - used) - table->value_width;
     table->cut = columns;
@@ -381,7 +381,7 @@ static struct pt_awaited awaited_by(const struct table *table, const struct pt_a
                                     const struct value *value)
 {
     bool known = value->value && strcmp(text_of(table, value), PP_UNKNOWN_ROUTE) != 0;
-    return awaits && known ? pt_heaviest_awaited(awaits, value->value) : (struct pt_awaited){0};
+    return awaits && known ? pt_hot_awaited(awaits, value->value) : (struct pt_awaited){0};
 }
 
 static void print_values(const struct table *table, const struct values *values, uint32_t shown,
@@ -474,7 +474,7 @@ void pt_report_values_unasked(const struct pt_report *report)
     free(values.items);
 }
 
-char *pt_report_hottest_endpoint(const struct pt_report *report)
+char *pt_report_hot_endpoint(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     if (profile->selected || !pt_has_group(profile, PT_COUNTED_BY))

@@ -38,9 +38,9 @@ struct recent {
     time_t since;
 };
 
-static void add_log(void *context, const char *path)
+static void add_log(void *data, const char *path)
 {
-    struct recent *recent = context;
+    struct recent *recent = data;
     struct stat status;
     if (stat(path, &status) == 0 && status.st_mtime >= recent->since)
         pt_files_add(&recent->files, path, false);

@@ -8,11 +8,11 @@
 
 #include "child.h"
 
-/* Prints one line on stderr: what was recorded by a run that began then, of what the kernel has billed, and what to
- * type next; or that nothing was, and why. Adds to the profile what the kernel has billed. Looks into the directory,
- * and where the library writes when it cannot write there. `named`: the directory as commands must name it, NULL if
- * they read it without a path; `hz`: the samples per second that were asked for, 0: none; `reason`: why the library
- * cannot be preloaded, NULL when it can. */
+/* Prints one line on stderr about the run that began then. The line says how much of what the kernel has billed was
+ * recorded, and what to type next; or that nothing was recorded, and why. Adds to the profile what the kernel has
+ * billed. Looks into the directory, and where the library writes when it cannot write there. `named`: the directory as
+ * commands must name it, NULL if they read it without a path; `hz`: the samples per second that were asked for, 0:
+ * none; `reason`: why the library cannot be preloaded, NULL when it can. */
 void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
                     const char *named, uint32_t hz, const char *reason, const char *command);
 

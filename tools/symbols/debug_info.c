@@ -24,12 +24,12 @@
 /* Entries and ranges that are read, for each byte of debug information: an entry has several bytes, and is met
  * twice. Damaged files may say that they enclose each other. */
 #define WORK_PER_BYTE 2u
-#define LEAST_WORK    1000000u
+#define MIN_WORK      1000000u
 /* The most that is kept of one file; twice that for a moment, when a table grows. */
-#define MOST_BYTES (UINT64_C(256) << 20)
+#define MAX_BYTES (UINT64_C(256) << 20)
 /* Reading a file ends after this time. libdw walks over all that is within an entry to come to the next one, at each
  * depth again. */
-#define MOST_NS UINT64_C(5000000000)
+#define MAX_NS UINT64_C(5000000000)
 
 /* An inlined call; those within it follow it, up to `end`. */
 struct call {
@@ -110,8 +110,8 @@ static void find_units(struct pt_debug_info *info)
     Dwarf_CU *cu = NULL;
     Dwarf_Off offset = 0, next;
     size_t header;
-    info->left = (struct pt_ranges_left){LEAST_WORK, MOST_BYTES};
-    info->end_ns = pt_clock_ns(CLOCK_MONOTONIC) + MOST_NS;
+    info->left = (struct pt_ranges_left){MIN_WORK, MAX_BYTES};
+    info->end_ns = pt_clock_ns(CLOCK_MONOTONIC) + MAX_NS;
     for (; has_time(info) && dwarf_nextcu(info->dwarf, offset, &next, &header, NULL, NULL, NULL) == 0 && next > offset;
          offset = next)
         info->left.work += WORK_PER_BYTE * (next - offset);
@@ -255,10 +255,10 @@ static bool is_in_call(const struct function *function, const struct call *call,
 }
 
 /* Finds the inlined calls at the address, the outermost first; returns their count. */
-static uint32_t calls_at(const struct function *function, uint64_t address, uint32_t calls[PT_MOST_INLINED])
+static uint32_t calls_at(const struct function *function, uint64_t address, uint32_t calls[PT_MAX_INLINED])
 {
     uint32_t count = 0, end = function->calls.count;
-    for (uint32_t i = 0; i < end && count < PT_MOST_INLINED;) {
+    for (uint32_t i = 0; i < end && count < PT_MAX_INLINED;) {
         const struct call *call = &function->calls.items[i];
         if (is_in_call(function, call, address)) {
             calls[count++] = i++;
@@ -310,9 +310,9 @@ static void set_line(Dwarf_Die *unit, uint64_t address, struct pt_scope *scope)
     scope->line = scope->file ? (uint32_t)number : 0;
 }
 
-uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct pt_scope scopes[PT_MOST_SCOPES])
+uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct pt_scope scopes[PT_MAX_SCOPES])
 {
-    uint32_t number = pt_ranges_find(&info->ranges, address), calls[PT_MOST_INLINED], count = 0;
+    uint32_t number = pt_ranges_find(&info->ranges, address), calls[PT_MAX_INLINED], count = 0;
     Dwarf_Die unit, entry;
     if (number == PT_NONE || !dwarf_offdie(info->dwarf, info->units.items[number].entry, &unit))
         return 0;

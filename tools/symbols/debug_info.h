@@ -14,8 +14,8 @@
 #include "mapped.h"
 
 /* Functions inlined into each other; what is deeper inside is left out. */
-#define PT_MOST_INLINED 64u
-#define PT_MOST_SCOPES  (PT_MOST_INLINED + 1)
+#define PT_MAX_INLINED 64u
+#define PT_MAX_SCOPES  (PT_MAX_INLINED + 1)
 
 /* A function at an address. Strings live as long as the pt_debug_info; NULL: not known. */
 struct pt_scope {
@@ -35,6 +35,6 @@ void pt_debug_info_close(struct pt_debug_info *info);
 
 /* Finds the functions at an address in the file's own terms, the innermost inlined one first, the one that was called
  * last; returns their count, 0 when nothing is known. */
-uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct pt_scope scopes[PT_MOST_SCOPES]);
+uint32_t pt_debug_info_find(struct pt_debug_info *info, uint64_t address, struct pt_scope scopes[PT_MAX_SCOPES]);
 
 #endif

@@ -8,9 +8,9 @@
 #include "../base/numbers.h"
 #include "../model/frame_text.h"
 
-#define LIBRARY      "libdebuginfod.so.1"
-#define MOST_NS      UINT64_C(90000000000) /* of all fetches */
-#define MOST_SILENCE UINT64_C(30000000000) /* ns in which nothing comes, or its size is not known */
+#define LIBRARY     "libdebuginfod.so.1"
+#define MAX_NS      UINT64_C(90000000000) /* of all fetches */
+#define MAX_SILENCE UINT64_C(30000000000) /* ns in which nothing comes, or its size is not known */
 /* A module with less than this percentage of the CPU time is not worth a download. */
 #define FETCHED_FROM 1
 
@@ -42,7 +42,7 @@ static int on_progress(client_type *client, long done, long all)
         running->last_news = pt_clock_ns(CLOCK_MONOTONIC);
     running->done = done;
     if (pt_clock_ns(CLOCK_MONOTONIC) >= running->deadline ||
-        pt_clock_ns(CLOCK_MONOTONIC) >= running->last_news + MOST_SILENCE) {
+        pt_clock_ns(CLOCK_MONOTONIC) >= running->last_news + MAX_SILENCE) {
         running->too_long = true;
         return 1;
     }
@@ -99,7 +99,7 @@ struct pt_debuginfod *pt_debuginfod_new(const struct pt_profile *profile)
         return NULL;
     }
     sum_up(servers);
-    servers->deadline = pt_clock_ns(CLOCK_MONOTONIC) + MOST_NS;
+    servers->deadline = pt_clock_ns(CLOCK_MONOTONIC) + MAX_NS;
     return servers;
 }
 

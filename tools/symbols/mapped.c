@@ -13,9 +13,9 @@ static _Thread_local volatile sig_atomic_t watching, cut;
 
 /* The kernel raises SIGBUS for a page that the file no longer has: it gets a page of zeros, and libelf and libdw, which
  * take files as they are, go on as with any damaged one. */
-static void put_zeros(int signal_number, siginfo_t *info, void *context)
+static void put_zeros(int signal_number, siginfo_t *info, void *data)
 {
-    (void)context;
+    (void)data;
     size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
     void *page = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)(page_size - 1));
     cut = 1;

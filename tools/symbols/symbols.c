@@ -30,11 +30,11 @@ struct job {
 };
 
 /* libdwfl asks this for the file with the debug information of another one. */
-static int find_debug_file(Dwfl_Module *module, void **context, const char *name, Dwarf_Addr base, const char *file,
+static int find_debug_file(Dwfl_Module *module, void **data, const char *name, Dwarf_Addr base, const char *file,
                            const char *link, GElf_Word crc, char **found)
 {
     (void)module, (void)name, (void)base, (void)file, (void)link, (void)crc;
-    struct job *job = *context;
+    struct job *job = *data;
     int descriptor = job->files.dwarf ? pt_open_build(job->files.dwarf, job->build_id, &job->mapped) : -1;
     if (descriptor >= 0)
         *found = pt_strdup(job->files.dwarf);
@@ -44,7 +44,7 @@ static int find_debug_file(Dwfl_Module *module, void **context, const char *name
 /* Opens the image as a module at its own addresses; returns NULL if the file is gone. */
 static Dwfl_Module *open_image(Dwfl *dwfl, struct job *job)
 {
-    void **context;
+    void **data;
     int descriptor = pt_open_build(job->files.image, job->build_id, &job->mapped);
     if (descriptor < 0)
         return NULL;
@@ -53,8 +53,8 @@ static Dwfl_Module *open_image(Dwfl *dwfl, struct job *job)
     dwfl_report_end(dwfl, NULL, NULL);
     if (!module)
         close(descriptor);
-    else if (dwfl_module_info(module, &context, NULL, NULL, NULL, NULL, NULL, NULL))
-        *context = job;
+    else if (dwfl_module_info(module, &data, NULL, NULL, NULL, NULL, NULL, NULL))
+        *data = job;
     return module;
 }
 
@@ -96,7 +96,7 @@ static uint32_t intern(struct pt_profile *profile, const char *text)
 static void resolve_line(struct resolver *resolver, struct pt_debug_info *info, uint32_t number)
 {
     struct pt_profile *profile = resolver->profile;
-    struct pt_scope scopes[PT_MOST_SCOPES];
+    struct pt_scope scopes[PT_MAX_SCOPES];
     uint32_t count = pt_debug_info_find(info, profile->frames.items[number].address, scopes);
     if (!count)
         return;
@@ -190,7 +190,7 @@ static uint32_t *frames_by_module(const struct pt_profile *profile, uint32_t *co
         const struct pt_frame *frame = &profile->frames.items[i];
         modules[i] = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE ? frame->subject : none;
     }
-    uint32_t *order = pt_group(modules, sizeof *modules, 0, frames, none + 1, &ends);
+    uint32_t *order = pt_bucket_sort(modules, sizeof *modules, 0, frames, none + 1, &ends);
     *count = none ? ends[none - 1] : 0;
     free(modules);
     free(ends);
@@ -218,7 +218,7 @@ static void resolve_frames(struct resolver *resolver)
 /* Returns the node of the stack that ends with the frame and those that are inlined there. */
 static uint32_t add_frames(struct pt_profile *profile, uint32_t parent, uint32_t innermost)
 {
-    uint32_t chain[PT_MOST_SCOPES], count = 0;
+    uint32_t chain[PT_MAX_SCOPES], count = 0;
     for (uint32_t at = innermost + 1; at; at = profile->frames.items[at - 1].inlined_into)
         chain[count++] = at - 1;
     while (count)

@@ -65,9 +65,9 @@ struct next_group {
     char word[sizeof((struct pt_screen *)NULL)->by];
 };
 
-static void take_next(void *context, const char *word)
+static void find_next(void *data, const char *word)
 {
-    struct next_group *next = context;
+    struct next_group *next = data;
     if ((!*next->after || next->found) && !*next->word && strlen(word) < sizeof next->word)
         strcpy(next->word, word);
     next->found |= strcmp(word, next->after) == 0;
@@ -77,7 +77,7 @@ static void take_next(void *context, const char *word)
 static void show_next_group(struct pt_screen *screen, const struct pt_live *live)
 {
     struct next_group next = {.after = screen->of == PT_ROWS_GROUPS ? screen->by : ""};
-    pt_groups_each(live->follow->profile, take_next, &next);
+    pt_groups_each(live->follow->profile, find_next, &next);
     screen->of = *next.word ? PT_ROWS_GROUPS : PT_ROWS_FUNCTIONS;
     memcpy(screen->by, next.word, sizeof screen->by);
     screen->first = 0;
@@ -91,7 +91,7 @@ static enum pt_native next_native(enum pt_native native)
 }
 
 /* Returns false when the key ends the program. */
-static bool take_key(struct pt_screen *screen, struct pt_live *live, int key)
+static bool obey_key(struct pt_screen *screen, struct pt_live *live, int key)
 {
     if (key == PT_KEY_QUIT)
         return false;
@@ -182,7 +182,7 @@ static void interact(struct pt_screen *screen, struct pt_live *live, uint64_t de
 {
     uint64_t next = 0;
     uint32_t seen = 0;
-    for (int key = PT_KEY_NONE; take_key(screen, live, key);) {
+    for (int key = PT_KEY_NONE; obey_key(screen, live, key);) {
         uint64_t now = pt_clock_ns(CLOCK_MONOTONIC);
         if (now >= next && !screen->paused) {
             pt_live_read(live, READ_NS);

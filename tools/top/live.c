@@ -138,7 +138,7 @@ static bool resolve(struct pt_live *live)
     return true;
 }
 
-static void take_requests(struct pt_live *live)
+static void count_requests(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;
     if (profile->requests.count)
@@ -158,7 +158,7 @@ static void take_requests(struct pt_live *live)
     pt_index_free(&profile->requests.index);
 }
 
-static void take_samples(struct pt_live *live)
+static void count_samples(struct pt_live *live)
 {
     struct pt_profile *profile = live->follow->profile;
     uint32_t count;
@@ -189,7 +189,7 @@ static void take_samples(struct pt_live *live)
                                                        sample->cpu_ns, sample->count};
     }
     free(samples);
-    take_requests(live);
+    count_requests(live);
     profile->intervals.count = 1; /* the time of item 0 is not read */
     pt_index_free(&profile->intervals.index);
     if (recount)
@@ -232,7 +232,7 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
         forget(live);
     live->generation = live->follow->generation;
     live->complete = complete;
-    take_samples(live);
+    count_samples(live);
     refresh_clock(live);
     if (complete)
         drop_old(live);

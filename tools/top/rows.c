@@ -144,9 +144,9 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
         rows[group.values[i]].since_self_ns += of_labels   ? live->labels_ns[i]
                                                : of_thread ? profile->threads.items[i].states.cpu_ns
                                                            : live->node_ns[i];
-    if (of_labels && group.left_out_node < live->node_capacity) {
-        rows[group.left_out].since_self_ns += live->node_ns[group.left_out_node];
-        rows[0].since_self_ns -= live->node_ns[group.left_out_node];
+    if (of_labels && group.not_selected_node < live->node_capacity) {
+        rows[group.not_selected].since_self_ns += live->node_ns[group.not_selected_node];
+        rows[0].since_self_ns -= live->node_ns[group.not_selected_node];
     }
     if (pt_rows_have_requests(live, by))
         add_requests(live, since_start, rows);

@@ -16,12 +16,12 @@
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
 #define LATELY_NS    UINT64_C(1000000000)
-#define MOST_DIGITS  9
+#define MAX_DIGITS   9
 
 static bool is_pid(const struct pt_cli *cli)
 {
     const char *text = cli->argument_count == 1 ? cli->arguments[0] : "";
-    return *text && strlen(text) <= MOST_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
+    return *text && strlen(text) <= MAX_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
 }
 
 static bool is_text(struct pt_text text, const char *known)
@@ -238,9 +238,9 @@ static bool wants(struct pt_target *target, const struct pt_log_process *process
     return true;
 }
 
-bool pt_target_wants(void *context, const struct pt_log_process *process)
+bool pt_target_wants(void *data, const struct pt_log_process *process)
 {
-    struct pt_target *target = context;
+    struct pt_target *target = data;
     pthread_mutex_lock(&target->lock);
     bool wanted = wants(target, process);
     pthread_mutex_unlock(&target->lock);

@@ -20,7 +20,7 @@
 
 #define DEFAULT_COLUMNS 80
 #define DEFAULT_LINES   24
-#define MOST_COLUMNS    1000 /* what says more is not believed */
+#define MAX_COLUMNS     1000 /* what says more is not believed */
 
 static struct termios before;
 static sigset_t mask_before, noted;
@@ -111,8 +111,8 @@ void pt_terminal_size(uint32_t *columns, uint32_t *lines)
     bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col && window.ws_row;
     *columns = known ? window.ws_col : DEFAULT_COLUMNS;
     *lines = known ? window.ws_row : DEFAULT_LINES;
-    if (*columns > MOST_COLUMNS)
-        *columns = MOST_COLUMNS;
+    if (*columns > MAX_COLUMNS)
+        *columns = MAX_COLUMNS;
 }
 
 void pt_terminal_write(const struct pt_buffer *text)
@@ -120,7 +120,7 @@ void pt_terminal_write(const struct pt_buffer *text)
     write_all(text->data, text->length);
 }
 
-static int take_signal(void)
+static int read_signal(void)
 {
     struct signalfd_siginfo info;
     if (read(signals, &info, sizeof info) != sizeof info)
@@ -138,7 +138,7 @@ static int take_signal(void)
 }
 
 /* Returns the first key of those that were read. An escape sequence comes in one piece; an ESC alone is the key. */
-static int take_key(void)
+static int read_key(void)
 {
     static const struct {
         const char *text;
@@ -170,16 +170,16 @@ static int take_key(void)
 int pt_terminal_wait(uint64_t ns)
 {
     if (key_count)
-        return take_key();
+        return read_key();
     struct pollfd waited[] = {{STDIN_FILENO, POLLIN, 0}, {signals, POLLIN, 0}};
     struct timespec timeout = {(time_t)(ns / 1000000000u), (long)(ns % 1000000000u)};
     if (ppoll(waited, 2, &timeout, NULL) <= 0)
         return PT_KEY_NONE;
     if (waited[1].revents)
-        return take_signal();
+        return read_signal();
     ssize_t got = read(STDIN_FILENO, keys, sizeof keys);
     if (got <= 0)
         return PT_KEY_QUIT;
     key_count = (size_t)got;
-    return take_key();
+    return read_key();
 }

@@ -140,9 +140,9 @@ struct texts {
     const struct pt_view_node *nodes;
 };
 
-static int by_text(const void *a, const void *b, void *context)
+static int by_text(const void *a, const void *b, void *data)
 {
-    const struct texts *of = context;
+    const struct texts *of = data;
     uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
     int order = strcmp(pt_string(of->profile, of->nodes[x].text), pt_string(of->profile, of->nodes[y].text));
     return order ? order : (x > y) - (x < y);

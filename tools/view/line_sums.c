@@ -8,7 +8,7 @@
 #include "../query/self.h"
 #include "summary.h"
 
-#define MOST_LINES      (2u << 20)
+#define MAX_LINES       (2u << 20)
 #define EXPRESSION_FROM 10.0 /* per cent of the line's time */
 
 struct pt_line_sums pt_line_sums_new(const struct pt_profile *profile)
@@ -50,7 +50,7 @@ static struct pt_line *line_of_frame(struct pt_line_sums *sums, const struct pt_
     uint32_t path = python ? profile->functions.items[frame->subject].file : frame->source;
     uint32_t number = python ? pt_frame_line(profile, frame) : frame->line;
     /* line numbers are not trusted: they must not claim memory */
-    if (!sums->of_string[path] || (!python && !path) || number >= MOST_LINES)
+    if (!sums->of_string[path] || (!python && !path) || number >= MAX_LINES)
         return NULL;
     *file = &sums->items[sums->of_string[path] - 1];
     return line_of(*file, number);

@@ -26,8 +26,8 @@
 #define FEW_SAMPLES 100u
 
 struct warnings {
-    void (*each)(void *context, const char *text);
-    void *context;
+    void (*each)(void *data, const char *text);
+    void *data;
 };
 
 double pt_percent(uint64_t part, uint64_t whole)
@@ -114,7 +114,7 @@ static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *wa
     va_start(arguments, format);
     char *text = pt_format(format, arguments);
     va_end(arguments);
-    warnings->each(warnings->context, text);
+    warnings->each(warnings->data, text);
     free(text);
 }
 
@@ -316,19 +316,19 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
                      sum.difference_ns, sum.estimated_ns, pt_summary_program_ns(profile));
 }
 
-void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
-                      void *context)
+void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *data, const char *text),
+                      void *data)
 {
     const struct pt_process *of = &profile->processes.items[process];
     for (uint32_t i = 0; i < of->notices.count; i++)
         if (of->notices.items[i].severity == 0)
-            each(context, pt_string(profile, of->notices.items[i].text));
+            each(data, pt_string(profile, of->notices.items[i].text));
 }
 
-void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *context, const char *text),
-                         void *context)
+void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (*each)(void *data, const char *text),
+                         void *data)
 {
-    const struct warnings warnings = {.each = each, .context = context};
+    const struct warnings warnings = {.each = each, .data = data};
     uint64_t found = 0;
     uint32_t without_sums = 0, without_python = 0, checked = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++) {
@@ -383,7 +383,7 @@ uint64_t pt_summary_cpus(const struct pt_profile *profile)
 }
 
 void pt_summary_contexts(const struct pt_profile *profile, uint32_t process,
-                         void (*each)(void *context, bool read, const char *text), void *context)
+                         void (*each)(void *data, bool read, const char *text), void *data)
 {
     static const char separator[] = "; not ";
     char *text = pt_strdup(pt_string(profile, profile->processes.items[process].contexts)), *next;
@@ -395,7 +395,7 @@ void pt_summary_contexts(const struct pt_profile *profile, uint32_t process,
             next += sizeof separator - 1;
         }
         if (*part)
-            each(context, read, part);
+            each(data, read, part);
     }
     free(text);
 }

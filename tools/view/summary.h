@@ -30,17 +30,17 @@ void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_bu
 bool pt_summary_is_uneven(const struct pt_profile *profile);
 
 /* Calls each with every warning, a sentence without a full stop, for one process or for all (PT_NONE). */
-void pt_summary_warnings(const struct pt_profile *profile, uint32_t process,
-                         void (*each)(void *context, const char *text), void *context);
+void pt_summary_warnings(const struct pt_profile *profile, uint32_t process, void (*each)(void *data, const char *text),
+                         void *data);
 
 /* Calls each with every note of the library about one process, or all (PT_NONE), that is no reason to worry. */
-void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *context, const char *text),
-                      void *context);
+void pt_summary_notes(const struct pt_profile *profile, uint32_t process, void (*each)(void *data, const char *text),
+                      void *data);
 
 /* Calls each with what is known of the sources of a process's contexts (PP_PROCESS_CONTEXTS): those that are read, in
  * one text, and each that is not, with the reason. */
 void pt_summary_contexts(const struct pt_profile *profile, uint32_t process,
-                         void (*each)(void *context, bool read, const char *text), void *context);
+                         void (*each)(void *data, bool read, const char *text), void *data);
 
 /* Returns how many processors a process may run on, the most of any; 0 if unknown, or if there are several hosts. */
 uint64_t pt_summary_cpus(const struct pt_profile *profile);

@@ -12,9 +12,9 @@ struct sources {
     struct pt_buffer unread; /* those of an unknown layout, with the reasons */
 };
 
-static void add_source(void *context, bool read, const char *text)
+static void add_source(void *data, bool read, const char *text)
 {
-    struct sources *sources = context;
+    struct sources *sources = data;
     if (read)
         sources->read |= strstr(text, SPANS) != NULL;
     else if (strncmp(text, SPANS, sizeof SPANS - 1) == 0 &&

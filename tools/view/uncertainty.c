@@ -5,7 +5,7 @@
 
 #define Z           1.959964 /* of the normal distribution, for 95 % */
 #define ERROR_LEVEL 0.05
-#define MOST_STEPS  100000 /* of the continued fraction, which takes some root of the samples */
+#define MAX_STEPS   100000 /* of the continued fraction, which takes some root of the samples */
 #define PRECISE     1e-10
 
 /* Returns whether the time of a sum was measured, and is no draw. */
@@ -75,7 +75,7 @@ struct pt_bounds pt_share_bounds(const struct pt_draws *draws, uint64_t count, u
 static double beta_fraction(double a, double b, double x)
 {
     double c = 1, d = 1 / (1 - (a + b) * x / (a + 1)), product = d, factor = 0;
-    for (int i = 1; i < MOST_STEPS && fabs(factor - 1) > PRECISE; i++) {
+    for (int i = 1; i < MAX_STEPS && fabs(factor - 1) > PRECISE; i++) {
         double m = i, even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m));
         double odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1));
         d = 1 / (1 + even * d);

@@ -27,8 +27,8 @@ __all__ = ["asgi", "is_active", "labels", "pause", "request", "resume", "task_cr
 pyprof_labels: ContextVar[bytes] = ContextVar("pyprof_labels")
 # The innermost of the scopes that this context is in.
 _scopes: ContextVar[Optional[_Scope]] = ContextVar("pyprof_scopes", default=None)
-MOST_SCOPES = 1000  # that can be left, of a context
-MOST_BYTES = 256
+MAX_SCOPES = 1000  # that can be left, of a context
+MAX_BYTES = 256
 
 _library: Any = None  # False: not preloaded
 _functions: dict[str, Any] = {}  # of the library, by name
@@ -125,7 +125,7 @@ class _Scope:
         text = b""
         for key, value in ({**outer.pairs, **values} if outer is not None else values).items():
             longer = (text and text + b";") + key + b"=" + value
-            if len(longer) <= MOST_BYTES:
+            if len(longer) <= MAX_BYTES:
                 text = longer
                 self.pairs[key] = value
         self.text = text
@@ -139,7 +139,7 @@ def _set_scope(scope: Optional[_Scope]) -> None:
 def _joined(scope: Optional[_Scope]) -> Optional[_Scope]:
     """The same labels in fewer scopes: each of a chain of tasks inherits those of the one before, and leaves its own only."""
     kept: List[Tuple[Any, Dict[bytes, bytes]]] = []  # the innermost first
-    while scope is not None and len(kept) < MOST_SCOPES:
+    while scope is not None and len(kept) < MAX_SCOPES:
         if scope.owner is not None and scope.owner() is not None:
             kept.append((scope.owner, scope.values))
         elif kept and kept[-1][0] is None:

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define PP_PAGE_LEAST 4096u
+#define PP_PAGE_MIN 4096u
 
 /* AT_PAGESZ: 4, 16 or 64 KiB, by the kernel's configuration. */
 uintptr_t pp_page_size(void);

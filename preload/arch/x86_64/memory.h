@@ -6,12 +6,12 @@
 #include <stdint.h>
 
 /* No page is smaller. */
-#define PP_PAGE_LEAST 4096u
+#define PP_PAGE_MIN 4096u
 
 /* Returns the size of a page, which this processor leaves no choice. async-signal-safe. */
 static inline uintptr_t pp_page_size(void)
 {
-    return PP_PAGE_LEAST;
+    return PP_PAGE_MIN;
 }
 
 /* The last address that the kernel gives to a program that does not ask for more. */

@@ -40,7 +40,7 @@ static bool match(struct decoder *decoder, const char *bytes, size_t size)
 
 #define NEXT(bytes) match(decoder, bytes, sizeof(bytes) - 1)
 
-static bool take_byte(struct decoder *decoder, int64_t *number)
+static bool read_byte(struct decoder *decoder, int64_t *number)
 {
     if (decoder->at == decoder->end)
         return false;
@@ -48,7 +48,7 @@ static bool take_byte(struct decoder *decoder, int64_t *number)
     return true;
 }
 
-static bool take_number(struct decoder *decoder, int64_t *number)
+static bool read_number(struct decoder *decoder, int64_t *number)
 {
     int32_t value;
     if (decoder->end - decoder->at < (ptrdiff_t)sizeof value)
@@ -60,10 +60,10 @@ static bool take_number(struct decoder *decoder, int64_t *number)
 }
 
 /* Decodes a rip-relative operand: relative to the end of the instruction, whose last part it is. */
-static bool take_address(struct decoder *decoder, uintptr_t *address)
+static bool read_address(struct decoder *decoder, uintptr_t *address)
 {
     int64_t distance;
-    if (!take_number(decoder, &distance))
+    if (!read_number(decoder, &distance))
         return false;
     *address = (uintptr_t)decoder->at + (uintptr_t)distance;
     return true;
@@ -74,10 +74,10 @@ static bool read_bytes(const struct decoder *decoder, uintptr_t address, void *t
     return decoder->object->read(decoder->object->context, address, to, size, in_object);
 }
 
-static bool take_slot(struct decoder *decoder, int64_t *value)
+static bool read_slot(struct decoder *decoder, int64_t *value)
 {
     uintptr_t slot;
-    return take_address(decoder, &slot) && read_bytes(decoder, slot, value, sizeof *value, true);
+    return read_address(decoder, &slot) && read_bytes(decoder, slot, value, sizeof *value, true);
 }
 
 static bool set_rax(struct decoder *decoder, enum holding holding, int64_t number)
@@ -88,7 +88,7 @@ static bool set_rax(struct decoder *decoder, enum holding holding, int64_t numbe
 }
 
 /* Takes the offset of a tls_index, which must be of the object's own module. */
-static bool take_index(struct decoder *decoder, uintptr_t address, bool in_object, enum holding holding)
+static bool accept_index(struct decoder *decoder, uintptr_t address, bool in_object, enum holding holding)
 {
     struct {
         uint64_t module;
@@ -103,7 +103,7 @@ static bool call_get_addr(struct decoder *decoder)
 {
     uintptr_t index = decoder->index;
     decoder->index = 0;
-    return index && take_index(decoder, index, true, BLOCK_ADDRESS);
+    return index && accept_index(decoder, index, true, BLOCK_ADDRESS);
 }
 
 /* The descriptor's function has one argument: the distance itself for static TLS, else the address of glibc's struct
@@ -116,7 +116,7 @@ static bool call_descriptor(struct decoder *decoder)
         return false;
     if (pp_tls_is_static(argument))
         return set_rax(decoder, THREAD_OFFSET, argument);
-    return take_index(decoder, (uintptr_t)argument, false, BLOCK_OFFSET);
+    return accept_index(decoder, (uintptr_t)argument, false, BLOCK_OFFSET);
 }
 
 /* rax = word at rax + displacement, with or without an fs prefix. */
@@ -151,10 +151,10 @@ static bool step(struct decoder *decoder)
         NEXT("\x5d") || NEXT("\x5b") || NEXT("\x59") || NEXT("\xc9") || NEXT("\x90") || NEXT("\x66"))
         return true;                                  /* 66: padding of the forms that linkers may have to rewrite */
     if (NEXT("\x48\x83\xec") || NEXT("\x48\x83\xc4")) /* sub, add $n,%rsp */
-        return take_byte(decoder, &number);
+        return read_byte(decoder, &number);
 
     if (NEXT("\x64\x48\x8b\x04\x25")) { /* mov %fs:n,%rax; the word at 0 is the thread pointer */
-        if (!take_number(decoder, &number))
+        if (!read_number(decoder, &number))
             return false;
         if (number == 0)
             return set_rax(decoder, THREAD_ADDRESS, 0);
@@ -163,33 +163,33 @@ static bool step(struct decoder *decoder)
     if (NEXT("\x64\x48\x8b\x00")) /* mov %fs:(%rax),%rax */
         return load(decoder, true, 0);
     if (NEXT("\x64\x48\x8b\x40"))
-        return take_byte(decoder, &number) && load(decoder, true, number);
+        return read_byte(decoder, &number) && load(decoder, true, number);
     if (NEXT("\x64\x48\x8b\x80"))
-        return take_number(decoder, &number) && load(decoder, true, number);
+        return read_number(decoder, &number) && load(decoder, true, number);
     if (NEXT("\x48\x8b\x00")) /* mov (%rax),%rax */
         return load(decoder, false, 0);
     if (NEXT("\x48\x8b\x40"))
-        return take_byte(decoder, &number) && load(decoder, false, number);
+        return read_byte(decoder, &number) && load(decoder, false, number);
     if (NEXT("\x48\x8b\x80"))
-        return take_number(decoder, &number) && load(decoder, false, number);
+        return read_number(decoder, &number) && load(decoder, false, number);
 
     if (NEXT("\x48\x8b\x05")) /* mov slot(%rip),%rax */
-        return take_slot(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
+        return read_slot(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
     if (NEXT("\x48\xc7\xc0")) /* mov $n,%rax */
-        return take_number(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
+        return read_number(decoder, &number) && set_rax(decoder, THREAD_OFFSET, number);
     if (NEXT("\x48\x03\x05")) /* add slot(%rip),%rax */
-        return take_slot(decoder, &number) && add(decoder, number);
+        return read_slot(decoder, &number) && add(decoder, number);
     if (NEXT("\x48\x8d\x40")) /* lea n(%rax),%rax */
-        return take_byte(decoder, &number) && add(decoder, number);
+        return read_byte(decoder, &number) && add(decoder, number);
     if (NEXT("\x48\x8d\x80") || NEXT("\x48\x05") || NEXT("\x48\x81\xc0")) /* lea with 32 bits; add $n,%rax */
-        return take_number(decoder, &number) && add(decoder, number);
+        return read_number(decoder, &number) && add(decoder, number);
 
     if (NEXT("\x48\x8d\x3d")) /* lea index(%rip),%rdi */
-        return take_address(decoder, &decoder->index);
+        return read_address(decoder, &decoder->index);
     if (NEXT("\xe8") || NEXT("\x48\xe8") || NEXT("\x67\xe8") || NEXT("\xff\x15") || NEXT("\x48\xff\x15")) /* call */
-        return take_address(decoder, &address) && call_get_addr(decoder);
+        return read_address(decoder, &address) && call_get_addr(decoder);
     if (NEXT("\x48\x8d\x05")) /* lea descriptor(%rip),%rax */
-        return take_address(decoder, &address) && set_rax(decoder, DESCRIPTOR, (int64_t)address);
+        return read_address(decoder, &address) && set_rax(decoder, DESCRIPTOR, (int64_t)address);
     if (NEXT("\xff\x10")) /* call *(%rax) */
         return call_descriptor(decoder);
     return false;

@@ -12,7 +12,7 @@ STEPS is a file; each line is a step, and all must succeed:
     ends STATUS     the program ends so (a signal: -15), and the terminal is as it was
     touch FILE      for others that wait for it to be there
 
-A wait may take MOST seconds: what hangs is meant, not what is slow.
+A wait may take MAX seconds: what hangs is meant, not what is slow.
 """
 
 import fcntl
@@ -27,7 +27,7 @@ import sys
 import termios
 import time
 
-MOST = 120
+MAX = 120
 
 
 class Screen:
@@ -126,7 +126,7 @@ def main():
         return bool(ready)
 
     def wait_for(done, what):
-        end = time.monotonic() + MOST
+        end = time.monotonic() + MAX
         while not done():
             read(0.1)
             if time.monotonic() > end:

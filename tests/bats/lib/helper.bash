@@ -270,7 +270,7 @@ END
     cpu_at_least "$(reader inclusive stacks.txt render_page)" $(($(wc -w <<<"$*") * 400000000)) "render_page in the merged profile"
 }
 
-# cpu_at_least VALUE LEAST WHAT: within what few ticks allow.
+# cpu_at_least VALUE MIN WHAT: within what few ticks allow.
 cpu_at_least() {
     [ "$1" -ge "$2" ] || cpu_near "$1" "$2" 12 "$3"
 }

@@ -2,7 +2,7 @@
 
     read.py mixed TRUTH.json COLLAPSED INFO.json
     read.py accounting INFO.json
-    read.py burned TRUTH_DIRECTORY INFO.json    each process of a measured_*.py is there with all the CPU that it says it burned
+    read.py cpu_used TRUTH_DIRECTORY INFO.json    each process of a measured_*.py is there with all the CPU that it says it used
     read.py split TRUTH_DIRECTORY COLLAPSED INFO.json [PERCENT]     each function within chance, and PERCENT of all
     read.py locked TRUTH_DIRECTORY COLLAPSED INFO.json HIDDEN...    what ticks cannot see is named, and given to nobody
     read.py estimate INFO.json                  of a process of short threads: what was seen stands for the rest
@@ -78,8 +78,8 @@ def slack(info, largest=0.0):
     for process in info["processes"]:
         if process["samples"]:
             # The estimates for short threads have no samples of their own.
-            burned = process["cpu_ns"] - process["own_ns"] - process["estimated_ns"]
-            weight = burned / process["samples"]
+            used = process["cpu_ns"] - process["own_ns"] - process["estimated_ns"]
+            weight = used / process["samples"]
             edges = 3 + (process["exited_threads"] if process["exited_threads"] <= 16 else 0)
             most = max(most, edges * (weight - USUAL_WEIGHT_NS))
     return most + unsampled
@@ -182,7 +182,7 @@ def told(directory):
     return processes, functions
 
 
-def burned(directory, info):
+def cpu_used(directory, info):
     """A process goes on for some ms after it has told its clock."""
     status = 0
     processes = {process["pid"]: process for process in info["processes"]}
@@ -238,9 +238,9 @@ def locked(directory, all_stacks, info, hidden):
 
 
 def main(command, arguments):
-    if command == "burned":
+    if command == "cpu_used":
         with open(arguments[1]) as file:
-            return burned(arguments[0], json.load(file))
+            return cpu_used(arguments[0], json.load(file))
     if command == "split":
         with open(arguments[2]) as file:
             return split(arguments[0], stacks(arguments[1]), json.load(file), float((arguments + [100])[3]))

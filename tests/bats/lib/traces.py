@@ -1,6 +1,6 @@
-"""traces.py TRUTH LEAST REPORT: compares in each file of ./pyprof.out the single samples of traces (PP_BLOCK_TRACES) with the sums of all
+"""traces.py TRUTH MIN REPORT: compares in each file of ./pyprof.out the single samples of traces (PP_BLOCK_TRACES) with the sums of all
 samples, and both with the spans' names and ids: tests/workloads/traces.py calls a span "kept ID" or "left" by its own rule. Prints as
-JSON {"traces": number, "left": samples, "not_selected": [samples, ns]}. LEAST: of the traces of which TRUTH, printed by that, tells
+JSON {"traces": number, "left": samples, "not_selected": [samples, ns]}. MIN: of the traces of which TRUTH, printed by that, tells
 what CPU they used, so many percent must have samples. REPORT, of `pyprof report --json --by trace`, must have the same."""
 import collections
 import glob
@@ -12,7 +12,7 @@ import sys
 PROCESS, STRINGS, FRAMES, NODES, LABELS, SAMPLES, ACCOUNTING, TRACES = 1, 2, 5, 6, 8, 9, 10, 14
 ESTIMATED, PSEUDO = 4, 3
 NOT_SELECTED_NS, NOT_SELECTED = 31, 32
-MOST_NS = 3600 * 10**9
+MAX_NS = 3600 * 10**9
 TWO_TICKS_NS = 8e6
 
 
@@ -64,7 +64,7 @@ def numbered(reader, into, take):
         number += 1
 
 
-def take_labels(record):
+def read_labels(record):
     pairs = {}
     while record.at < len(record.data):
         key = record.varint()
@@ -88,7 +88,7 @@ def read(path):
                 nodes[number] = (number - reader.varint(), reader.varint())
                 number += 1
         elif kind == LABELS:
-            numbered(reader, labels, take_labels)
+            numbered(reader, labels, read_labels)
         elif kind == SAMPLES:
             reader.varint(), reader.varint()
             for record in reader.records():
@@ -102,7 +102,7 @@ def read(path):
                 key = tuple(record.varint() for _ in range(4))
                 ns = record.varint()
                 trace, span = record.bytes(16).hex(), record.bytes(8).hex()
-                assert abs(when - start) < MOST_NS and int(span, 16) and int(trace, 16), (when, start, trace, span)
+                assert abs(when - start) < MAX_NS and int(span, 16) and int(trace, 16), (when, start, trace, span)
                 traces.append((key, ns, trace, span))
         elif kind == ACCOUNTING:
             sums = {key: Reader(value).varint() for key, value in reader.fields()}

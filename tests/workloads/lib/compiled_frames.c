@@ -35,7 +35,7 @@ static __attribute__((noinline)) void burn_native(double seconds)
         ;
 }
 
-/* Burns CPU in the frame itself, then in what it calls. */
+/* Uses CPU in the frame itself, then in what it calls. */
 static PyObject *run(PyObject *code, PyObject *callable, double seconds)
 {
     struct compiled_frame *own = PyObject_New(struct compiled_frame, &frame_type);

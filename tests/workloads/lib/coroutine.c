@@ -1,4 +1,4 @@
-/* Burns CPU time on other stacks than the thread's own: a coroutine's, between pages that must not be touched, and the
+/* Uses CPU time on other stacks than the thread's own: a coroutine's, between pages that must not be touched, and the
  * alternate one of a signal handler; below many calls there and on the thread's own. */
 #include <signal.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-// A library for tests/bats/go.bats: burns in goroutines, whose stacks have no room for a signal handler.
+// A library for tests/bats/go.bats: uses CPU in goroutines, whose stacks have no room for a signal handler.
 package main
 
 /*

@@ -17,7 +17,7 @@
 
 uint64_t run_threads(const char *kind, int count, uint64_t ns);
 
-static _Atomic uint64_t burned;
+static _Atomic uint64_t used;
 static _Atomic int done;
 static uint64_t wanted_ns;
 
@@ -45,7 +45,7 @@ static uint64_t thread_ns(void)
             now = thread_ns();                                                                                         \
             __asm__ volatile("# " #name);                                                                              \
         } while (now - start < wanted_ns);                                                                             \
-        atomic_fetch_add(&burned, now - start);                                                                        \
+        atomic_fetch_add(&used, now - start);                                                                          \
         atomic_fetch_add(&done, 1);                                                                                    \
     }
 
@@ -149,7 +149,7 @@ uint64_t run_threads(const char *kind, int count, uint64_t ns)
     } kinds[] = {{"plain", plain},           {"short", short_lived}, {"masked", masked},
                  {"raw_masked", raw_masked}, {"exits", exits},       {"cancelled", cancelled}};
     wanted_ns = ns;
-    atomic_store(&burned, 0);
+    atomic_store(&used, 0);
     atomic_store(&done, 0);
     int status = -1;
     if (strcmp(kind, "raw_clone") == 0)
@@ -157,5 +157,5 @@ uint64_t run_threads(const char *kind, int count, uint64_t ns)
     for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (strcmp(kind, kinds[i].name) == 0)
             status = run_pthreads(kinds[i].routine, count);
-    return status == 0 ? atomic_load(&burned) : 0;
+    return status == 0 ? atomic_load(&used) : 0;
 }

@@ -12,7 +12,7 @@
 uint64_t run_native_threads(void);
 void burn_native(void);
 
-static _Atomic uint64_t burned;
+static _Atomic uint64_t used;
 static _Atomic int detached_done;
 
 static uint64_t thread_ns(void)
@@ -30,7 +30,7 @@ __attribute__((noinline)) void burn_native(void)
             ;
         now = thread_ns();
     } while (now - start < BURN_NS);
-    atomic_fetch_add(&burned, now - start);
+    atomic_fetch_add(&used, now - start);
 }
 
 static void *returns(void *argument)
@@ -83,7 +83,7 @@ uint64_t run_native_threads(void)
     for (int i = 0; i < 4; i++) {
         void *result;
         if (kinds[i] == cancelled) {
-            while (atomic_load(&burned) < BURN_NS * (uint64_t)5)
+            while (atomic_load(&used) < BURN_NS * (uint64_t)5)
                 usleep(1000);
             pthread_cancel(threads[i]);
         }
@@ -94,5 +94,5 @@ uint64_t run_native_threads(void)
     }
     while (!atomic_load(&detached_done))
         usleep(1000);
-    return atomic_load(&burned);
+    return atomic_load(&used);
 }

@@ -14,7 +14,7 @@
 
 #define STACK      (256u << 10)
 #define SMALL      (8u << 10)
-#define MOST       16
+#define MAX        16
 #define LAST_ROUND 4 /* of glibc's over the destructors of keys */
 #define BARE       (CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM | CLONE_CHILD_CLEARTID)
 
@@ -80,7 +80,7 @@ static void wait_for(volatile int *alive)
 /* count times so many threads as `first` and `second` say by turns; they end when the next begin. */
 int generations(int count, int first, int second, int ms)
 {
-    static volatile int alive[MOST];
+    static volatile int alive[MAX];
     burn_ms = ms;
     for (int i = 0; i < count; i++) {
         int width = i % 2 ? second : first;
@@ -166,11 +166,11 @@ static void *leaves_past_libc(void *argument)
 int leave_beside(int count, int ms)
 {
     static volatile int alive = 1;
-    static useconds_t until_us[MOST];
+    static useconds_t until_us[MAX];
     char *stack = map_stack(STACK);
     pthread_t thread;
     burn_ms = ms;
-    for (int i = 0; i < count && i < MOST; i++) {
+    for (int i = 0; i < count && i < MAX; i++) {
         until_us[i] = (useconds_t)(ms * 100 * (i + 1));
         if (pthread_create(&thread, NULL, leaves_past_libc, &until_us[i]) || pthread_detach(thread))
             return -1;

@@ -90,7 +90,8 @@ static void *use(void *argument)
     return NULL;
 }
 
-/* Burns in a thread whose stack is so large and so much used. Returns whether the thread saw its stack as it left it.
+/* Uses CPU in a thread with a stack of this size, of which so much is in use. Returns whether the thread saw its stack
+ * as it left it.
  */
 int on_stack(int size, int used, int ms)
 {

@@ -1,5 +1,5 @@
 /* The labels that a program has set for itself, taken apart. */
-#include "preload/labels/own_labels.h"
+#include "preload/labels/app_labels.h"
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -10,9 +10,9 @@
 
 static void gives(const char *text, bool cut, const char *wanted, uint32_t length)
 {
-    char out[PP_OWN_LABELS_BYTES];
+    char out[PP_APP_LABELS_BYTES];
     struct pp_record_text record = {(uint32_t)strlen(text), 1, cut, 0};
-    assert_int_equal(pp_own_labels(out, text, &record), length);
+    assert_int_equal(pp_app_labels(out, text, &record), length);
     assert_memory_equal(out, wanted, length);
 }
 
@@ -58,12 +58,12 @@ static void longest(void **state)
     for (size_t i = 0; i < PP_CONTEXT_TEXT_MAX; i++)
         text[i] = "a=;"[i % 3];
     text[PP_CONTEXT_TEXT_MAX] = 0;
-    char out[PP_OWN_LABELS_BYTES];
+    char out[PP_APP_LABELS_BYTES];
     struct pp_record_text record = {PP_CONTEXT_TEXT_MAX, 1, 0, 0};
-    assert_in_range(pp_own_labels(out, text, &record), 200, sizeof out);
+    assert_in_range(pp_app_labels(out, text, &record), 200, sizeof out);
     memset(text, 'x', PP_CONTEXT_TEXT_MAX);
     text[1] = '=';
-    assert_int_equal(pp_own_labels(out, text, &record), PP_CONTEXT_TEXT_MAX + 1);
+    assert_int_equal(pp_app_labels(out, text, &record), PP_CONTEXT_TEXT_MAX + 1);
 }
 
 int main(void)

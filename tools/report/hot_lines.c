@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "hottest.h"
+#include "hot_lines.h"
 
 #include <stdlib.h>
 
@@ -24,7 +24,7 @@ static int by_line(const void *a, const void *b)
 /* Returns the function of the line with most CPU time; PT_NONE without lines. */
 static uint32_t hottest_line(struct line *lines, uint32_t count)
 {
-    uint32_t hottest = PT_NONE;
+    uint32_t hot = PT_NONE;
     uint64_t most_ns = 0;
     qsort(lines, count, sizeof *lines, by_line);
     for (uint32_t i = 0, end; i < count; i = end) {
@@ -32,55 +32,55 @@ static uint32_t hottest_line(struct line *lines, uint32_t count)
         for (end = i; end < count && by_line(&lines[i], &lines[end]) == 0; end++)
             ns += lines[end].ns;
         if (ns > most_ns) {
-            hottest = lines[i].function;
+            hot = lines[i].function;
             most_ns = ns;
         }
     }
-    return hottest;
+    return hot;
 }
 
 /* Sums CPU time up by the frames given for each node, and finds the function that has the hottest line. */
-static void find_hottest(const struct pt_profile *profile, struct pt_hottest *hottest, const uint32_t *frames)
+static void find_hot_lines(const struct pt_profile *profile, struct pt_hot_lines *hot, const uint32_t *frames)
 {
     struct line *lines = pt_alloc(profile->frames.count, sizeof *lines);
     uint32_t count = 0;
-    hottest->ns_of_frame = pt_alloc(profile->frames.count, sizeof *hottest->ns_of_frame);
+    hot->ns_of_frame = pt_alloc(profile->frames.count, sizeof *hot->ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (frames[sample->node] != PT_NONE)
-            hottest->ns_of_frame[frames[sample->node]] += sample->cpu_ns;
+            hot->ns_of_frame[frames[sample->node]] += sample->cpu_ns;
     }
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
-        if (frame->kind == PP_FRAME_PYTHON && hottest->ns_of_frame[i])
-            lines[count++] = (struct line){frame->subject, pt_frame_line(profile, frame), hottest->ns_of_frame[i]};
+        if (frame->kind == PP_FRAME_PYTHON && hot->ns_of_frame[i])
+            lines[count++] = (struct line){frame->subject, pt_frame_line(profile, frame), hot->ns_of_frame[i]};
     }
-    hottest->function = hottest_line(lines, count);
+    hot->function = hottest_line(lines, count);
     free(lines);
 }
 
-struct pt_hottest pt_hottest_of(const struct pt_profile *profile)
+struct pt_hot_lines pt_hot_lines_of(const struct pt_profile *profile)
 {
-    struct pt_hottest hottest = {.application = true};
+    struct pt_hot_lines hot = {.application = true};
     uint32_t *frames = pt_application_frames(profile);
-    find_hottest(profile, &hottest, frames);
+    find_hot_lines(profile, &hot, frames);
     free(frames);
-    if (hottest.function == PT_NONE) {
-        free(hottest.ns_of_frame);
-        hottest.application = false;
+    if (hot.function == PT_NONE) {
+        free(hot.ns_of_frame);
+        hot.application = false;
         frames = pt_self_frames(profile);
-        find_hottest(profile, &hottest, frames);
+        find_hot_lines(profile, &hot, frames);
         free(frames);
     }
-    return hottest;
+    return hot;
 }
 
-const char *pt_report_hottest_file(const struct pt_report *report)
+const char *pt_report_hot_file(const struct pt_report *report)
 {
-    struct pt_hottest hottest = pt_hottest_of(report->profile);
-    free(hottest.ns_of_frame);
-    if (hottest.function == PT_NONE)
+    struct pt_hot_lines hot = pt_hot_lines_of(report->profile);
+    free(hot.ns_of_frame);
+    if (hot.function == PT_NONE)
         return NULL;
-    const char *file = pt_shortest_path(report->profile, report->profile->functions.items[hottest.function].file);
+    const char *file = pt_shortest_path(report->profile, report->profile->functions.items[hot.function].file);
     return *file && *file != '<' ? file : NULL;
 }

@@ -5,7 +5,7 @@
 #include "module_list.h"
 
 #define REST_AFTER_FIRST 2u
-#define REST_AFTER_MOST  32u
+#define REST_AFTER_MAX   32u
 #define DRAFTS_KEPT      16u
 
 static bool has_drafts; /* false: no module has one that is to be published */
@@ -13,7 +13,7 @@ static bool has_drafts; /* false: no module has one that is to be published */
  * was followed by another function, as to read a table of symbols again takes longer than all else in a second. */
 static unsigned rests, rest_after = REST_AFTER_FIRST;
 
-static bool is_met(const struct pp_module_range *range, uintptr_t address)
+static bool is_compiled(const struct pp_module_range *range, uintptr_t address)
 {
     return range->row_count &&
            PP_ROW_RULE(range->rows[pp_unwind_find_row(range, (uint32_t)(address - range->start))].rule) !=
@@ -34,9 +34,9 @@ static struct pp_unwind_source source_of(struct pp_module *module, struct pp_unw
     };
 }
 
-static void note_met(void)
+static void note_sampled(void)
 {
-    if (rests >= rest_after && rest_after < REST_AFTER_MOST)
+    if (rests >= rest_after && rest_after < REST_AFTER_MAX)
         rest_after *= 2;
     rests = 0;
 }
@@ -56,7 +56,7 @@ static struct pp_unwind_draft *draft_of(struct pp_module *module)
     return *draft;
 }
 
-bool pp_module_meet(uintptr_t address)
+bool pp_module_add_sampled(uintptr_t address)
 {
     const struct pp_module_list *modules = pp_module_list();
     size_t i = pp_module_list_find(modules, address);
@@ -64,9 +64,9 @@ bool pp_module_meet(uintptr_t address)
         return false;
     struct pp_module *module = modules->modules[i];
     struct pp_module_range range = pp_module_present_range(module);
-    if (range.without || is_met(&range, address))
+    if (range.without || is_compiled(&range, address))
         return true;
-    note_met();
+    note_sampled();
     struct pp_unwind_draft *draft = draft_of(module);
     struct pp_unwind_source source = source_of(module, pp_module_unwind_file(module));
     bool added = draft && pp_unwind_draft_add(draft, &source, address);
@@ -142,7 +142,7 @@ void pp_modules_rest(void)
 bool pp_module_function_range(const struct pp_module *module, uintptr_t address, uintptr_t *start, uintptr_t *end)
 {
     uint32_t from, to;
-    if (!pp_module_meet(address))
+    if (!pp_module_add_sampled(address))
         return false;
     struct pp_module_range range = pp_module_present_range(module);
     if (!pp_unwind_rows_function(&range, (uint32_t)(address - module->start), &from, &to))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "taken.h"
+#include "accepted.h"
 
 #include "selection.h"
 #include "time_bins.h"
@@ -9,7 +9,7 @@ static uint64_t time_since(uint64_t start, uint64_t since)
     return since < UINT64_MAX - start ? start + since : UINT64_MAX;
 }
 
-bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval)
+bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval)
 {
     const struct pt_selection *select = &profile->request->select;
     uint64_t run_start = profile->run_start_unix_ns, start = interval->start_unix_ns;
@@ -26,22 +26,22 @@ bool pt_take_time(const struct pt_profile *profile, struct pt_interval *interval
     return true;
 }
 
-bool pt_takes_process(const struct pt_profile *profile, uint32_t process)
+bool pt_accepts_process(const struct pt_profile *profile, uint32_t process)
 {
     const char *pids = profile->request->select.pid;
     return !pids || pt_pid_is_listed(pids, profile->processes.items[process].pid);
 }
 
-bool pt_takes_thread(const struct pt_profile *profile, uint32_t number)
+bool pt_accepts_thread(const struct pt_profile *profile, uint32_t number)
 {
     const struct pt_selection *select = &profile->request->select;
     const struct pt_thread *thread = &profile->threads.items[number];
-    return pt_takes_process(profile, thread->process) &&
+    return pt_accepts_process(profile, thread->process) &&
            (!pt_names_ids(select->thread) || pt_pid_is_listed(select->thread, thread->tid)) &&
            (!pt_names_ids(select->not_thread) || !pt_pid_is_listed(select->not_thread, thread->tid));
 }
 
-bool pt_takes_all(const struct pt_profile *profile)
+bool pt_accepts_all(const struct pt_profile *profile)
 {
     return !pt_selects_early(&profile->request->select);
 }

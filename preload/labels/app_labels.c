@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "own_labels.h"
+#include "app_labels.h"
 #include <stdbool.h>
 #include <string.h>
 
@@ -62,7 +62,7 @@ static uint32_t put(char *out, const char *text, uint32_t length)
     return length + 1;
 }
 
-uint32_t pp_own_labels(char out[PP_OWN_LABELS_BYTES], const char *text, const struct pp_record_text *record)
+uint32_t pp_app_labels(char out[PP_APP_LABELS_BYTES], const char *text, const struct pp_record_text *record)
 {
     uint32_t written = 0, end;
     for (uint32_t at = 0; at < record->bytes; at = end + 1) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Leaves out the samples that PYPROF_TRACES=…,only does not keep, before their stacks are walked. */
+/* Counts the samples that PYPROF_TRACES=…,only does not select, before their stacks are walked. */
 #include "../context/context.h"
 #include "handler.h"
 
@@ -20,7 +20,7 @@ static bool is_selected(struct pp_slot *slot, uint32_t *state)
     return pp_contexts_selected(&reader);
 }
 
-bool pp_leave_out(struct pp_slot *slot, uint64_t cpu_ns)
+bool pp_count_not_selected(struct pp_slot *slot, uint64_t cpu_ns)
 {
     uint32_t state;
     if (is_selected(slot, &state)) {
@@ -29,7 +29,7 @@ bool pp_leave_out(struct pp_slot *slot, uint64_t cpu_ns)
             pp_wake_flush(PP_WAKE_TRACES);
         return false;
     }
-    struct pp_left_out *sums = &slot->thread.left_out[pp_left_out_index(state)];
+    struct pp_not_selected *sums = &slot->thread.not_selected[pp_not_selected_index(state)];
     uint64_t previous_ns = atomic_load_explicit(&slot->thread.cpu_end_ns, memory_order_relaxed);
     uint64_t sum_ns = atomic_load_explicit(&sums->cpu_ns, memory_order_relaxed) + cpu_ns - previous_ns;
     uint64_t samples = atomic_load_explicit(&sums->samples, memory_order_relaxed) + 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "most_of_it.h"
+#include "hot_function.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -21,7 +21,7 @@ struct part {
 
 enum outside { OUTSIDE_NONE, OUTSIDE_UNKNOWN_ROUTE, OUTSIDE_COUNT };
 
-struct pt_most {
+struct pt_hot_functions {
     const struct pt_profile *profile;
     uint32_t *texts;   /* by frame */
     uint32_t *package; /* by node: string that says the package that counts; 0: the application's function does */
@@ -32,7 +32,7 @@ struct pt_most {
     uint32_t outside[OUTSIDE_COUNT];                  /* strings */
     uint64_t *outside_ns[OUTSIDE_COUNT], *samples_ns; /* by node; of all samples */
 };
-PT_DEFINE_ADD(static uint32_t add_part, struct pt_most, parts, struct part, item->value, item->text)
+PT_DEFINE_ADD(static uint32_t add_part, struct pt_hot_functions, parts, struct part, item->value, item->text)
 
 /* Returns, by node, text that says the package if the stack has no function of the application but middleware and an
  * installed package below that; 0 for others. The caller frees. */
@@ -64,99 +64,99 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
 
 /* Fills in, by node, what its samples count for: the innermost function of the application, or the package; without
  * both, or where the values are packages themselves, the innermost function of Python. */
-static void choose_shown(struct pt_most *most, struct pt_profile *profile, bool by_package)
+static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profile, bool by_package)
 {
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
-    most->shown = pt_alloc(profile->nodes.count, sizeof *most->shown);
+    hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
-        uint32_t frame = own[i] == PT_NONE || most->package[i] ? innermost[i] : own[i];
-        most->shown[i] = most->package[i] && !by_package ? most->package[i]
-                         : frame == PT_NONE              ? no_python
-                                                         : most->texts[frame];
+        uint32_t frame = own[i] == PT_NONE || hot->package[i] ? innermost[i] : own[i];
+        hot->shown[i] = hot->package[i] && !by_package ? hot->package[i]
+                        : frame == PT_NONE             ? no_python
+                                                       : hot->texts[frame];
     }
     free(innermost);
     free(own);
 }
 
-struct pt_most *pt_most_new(struct pt_profile *profile, const char *by, bool lines)
+struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
 {
     static const char *const with_outside[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
-    struct pt_most *most = pt_alloc(1, sizeof *most);
-    *most = (struct pt_most){.profile = profile, .texts = pt_frame_texts(profile, lines)};
-    most->package = packages_below_middleware(profile);
-    choose_shown(most, profile, strcmp(by, "package") == 0);
+    struct pt_hot_functions *hot = pt_alloc(1, sizeof *hot);
+    *hot = (struct pt_hot_functions){.profile = profile, .texts = pt_frame_texts(profile, lines)};
+    hot->package = packages_below_middleware(profile);
+    choose_shown(hot, profile, strcmp(by, "package") == 0);
     for (size_t i = 0; i < sizeof with_outside / sizeof with_outside[0]; i++)
-        most->has_outside |= strcmp(by, with_outside[i]) == 0;
-    if (!most->has_outside)
-        return most;
-    most->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PP_UNKNOWN_ROUTE);
+        hot->has_outside |= strcmp(by, with_outside[i]) == 0;
+    if (!hot->has_outside)
+        return hot;
+    hot->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PP_UNKNOWN_ROUTE);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
-        most->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *most->outside_ns[i]);
-    most->samples_ns = pt_alloc(profile->nodes.count, sizeof *most->samples_ns);
-    return most;
+        hot->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *hot->outside_ns[i]);
+    hot->samples_ns = pt_alloc(profile->nodes.count, sizeof *hot->samples_ns);
+    return hot;
 }
 
-void pt_most_add(struct pt_most *most, uint32_t value, const struct pt_sample *sample)
+void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample)
 {
-    uint32_t part = add_part(most, &(struct part){.value = value, .text = most->shown[sample->node]});
-    most->parts.items[part].ns += sample->cpu_ns;
-    if (!most->has_outside)
+    uint32_t part = add_part(hot, &(struct part){.value = value, .text = hot->shown[sample->node]});
+    hot->parts.items[part].ns += sample->cpu_ns;
+    if (!hot->has_outside)
         return;
-    most->samples_ns[sample->node] += sample->cpu_ns;
+    hot->samples_ns[sample->node] += sample->cpu_ns;
     for (int i = 0; i < OUTSIDE_COUNT; i++)
-        most->outside_ns[i][sample->node] += most->outside[i] == value ? sample->cpu_ns : 0;
+        hot->outside_ns[i][sample->node] += hot->outside[i] == value ? sample->cpu_ns : 0;
 }
 
-void pt_most_join(struct pt_most *most, const uint32_t *rows)
+void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows)
 {
-    struct pt_most joined = *most;
+    struct pt_hot_functions joined = *hot;
     memset(&joined.parts, 0, sizeof joined.parts);
-    for (uint32_t i = 0; i < most->parts.count; i++) {
-        const struct part *part = &most->parts.items[i];
+    for (uint32_t i = 0; i < hot->parts.count; i++) {
+        const struct part *part = &hot->parts.items[i];
         uint32_t place = add_part(&joined, &(struct part){.value = rows[part->value], .text = part->text});
         joined.parts.items[place].ns += part->ns;
     }
-    PT_FREE_TABLE(&most->parts);
-    *most = joined;
+    PT_FREE_TABLE(&hot->parts);
+    *hot = joined;
 }
 
 /* Returns it for a value that is none: the application's innermost function would be what started the server. */
-static struct pt_heaviest heaviest_outside(const struct pt_most *most, const uint64_t *ns)
+static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, const uint64_t *ns)
 {
-    uint64_t *others_ns = pt_alloc(most->profile->nodes.count, sizeof *others_ns);
-    for (uint32_t i = 0; i < most->profile->nodes.count; i++)
-        others_ns[i] = most->samples_ns[i] - ns[i];
-    struct pt_heaviest heaviest = pt_heaviest_path(most->profile, most->texts, most->package, ns, others_ns);
+    uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
+    for (uint32_t i = 0; i < hot->profile->nodes.count; i++)
+        others_ns[i] = hot->samples_ns[i] - ns[i];
+    struct pt_hot_function function = pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
     free(others_ns);
-    return heaviest;
+    return function;
 }
 
-struct pt_heaviest *pt_most_by_value(const struct pt_most *most)
+struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot)
 {
-    struct pt_heaviest *heaviest = pt_alloc(most->profile->strings.count, sizeof *heaviest);
-    for (uint32_t i = 0; i < most->parts.count; i++) {
-        const struct part *part = &most->parts.items[i];
-        struct pt_heaviest *of_value = &heaviest[part->value];
+    struct pt_hot_function *functions = pt_alloc(hot->profile->strings.count, sizeof *functions);
+    for (uint32_t i = 0; i < hot->parts.count; i++) {
+        const struct part *part = &hot->parts.items[i];
+        struct pt_hot_function *of_value = &functions[part->value];
         if (!of_value->text || part->ns > of_value->ns)
-            *of_value = (struct pt_heaviest){part->text, part->ns};
+            *of_value = (struct pt_hot_function){part->text, part->ns};
     }
-    for (int i = 0; most->has_outside && i < OUTSIDE_COUNT; i++) {
-        struct pt_heaviest *of_value = &heaviest[most->outside[i]];
-        struct pt_heaviest outside = of_value->ns ? heaviest_outside(most, most->outside_ns[i]) : *of_value;
+    for (int i = 0; hot->has_outside && i < OUTSIDE_COUNT; i++) {
+        struct pt_hot_function *of_value = &functions[hot->outside[i]];
+        struct pt_hot_function outside = of_value->ns ? hot_outside(hot, hot->outside_ns[i]) : *of_value;
         *of_value = outside.text ? outside : *of_value;
     }
-    return heaviest;
+    return functions;
 }
 
-void pt_most_free(struct pt_most *most)
+void pt_hot_functions_free(struct pt_hot_functions *hot)
 {
-    free(most->texts);
-    free(most->package);
-    free(most->shown);
-    PT_FREE_TABLE(&most->parts);
+    free(hot->texts);
+    free(hot->package);
+    free(hot->shown);
+    PT_FREE_TABLE(&hot->parts);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
-        free(most->outside_ns[i]);
-    free(most->samples_ns);
-    free(most);
+        free(hot->outside_ns[i]);
+    free(hot->samples_ns);
+    free(hot);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "heaviest_path.h"
+#include "hot_path.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define OWN      0.25 /* of the samples, that the application's function must have */
 #define COMMON   0.8  /* of an outermost call: a call in it that has as much says nothing */
-#define LEAST    0.25 /* of such a call: what has less says less than it */
+#define MIN      0.25 /* of such a call: what has less says less than it */
 #define UNPARTED 0.6  /* of the first call where they have parted: a call in it that has as much is said instead */
 
 static const char importing[] = "<frozen importlib";
@@ -77,10 +77,10 @@ static uint32_t *largest_calls(const struct calls *calls)
 /* Returns the application's function that most samples are in, what it calls outside of it included, unless it is what
  * starts the program: what no library calls, and what leads to the other samples, too. What middleware calls counts for
  * the packages. */
-static struct pt_heaviest heaviest_own(const struct pt_profile *profile, const struct calls *calls)
+static struct pt_hot_function hot_application_function(const struct pt_profile *profile, const struct calls *calls)
 {
     const struct call *items = calls->items.items;
-    struct pt_heaviest heaviest = {0, 0};
+    struct pt_hot_function hot = {0, 0};
     uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns); /* by text */
     bool *in_library = pt_alloc(calls->items.count, sizeof *in_library);
     uint32_t *own = pt_alloc(calls->items.count, sizeof *own);
@@ -95,13 +95,13 @@ static struct pt_heaviest heaviest_own(const struct pt_profile *profile, const s
         if (!own[i])
             continue;
         ns[own[i]] += call->self_ns;
-        if (ns[own[i]] > heaviest.ns)
-            heaviest = (struct pt_heaviest){own[i], ns[own[i]]};
+        if (ns[own[i]] > hot.ns)
+            hot = (struct pt_hot_function){own[i], ns[own[i]]};
     }
     free(own);
     free(in_library);
     free(ns);
-    return heaviest;
+    return hot;
 }
 
 /* Goes along the largest calls, and returns the text of the last that is worth saying; 0: there is none. */
@@ -116,7 +116,7 @@ static uint32_t walk(const struct pt_profile *profile, const struct calls *calls
         parted = parted || !(starting || (double)items[at].ns >= COMMON * (double)items[largest[0]].ns);
         if (parted && first_ns <= 0)
             first_ns = (double)items[at].ns;
-        if (at && ns < (parted ? UNPARTED * first_ns : LEAST * (double)items[at].ns))
+        if (at && ns < (parted ? UNPARTED * first_ns : MIN * (double)items[at].ns))
             break;
         starting = starting && pt_is_application(profile, items[next].frame);
     }
@@ -137,17 +137,17 @@ static uint64_t total_of(const struct calls *calls, uint32_t text)
     return total_ns;
 }
 
-struct pt_heaviest pt_heaviest_path(const struct pt_profile *profile, const uint32_t *texts, const uint32_t *packages,
-                                    const uint64_t *ns, const uint64_t *others_ns)
+struct pt_hot_function pt_hot_path_function(const struct pt_profile *profile, const uint32_t *texts,
+                                            const uint32_t *packages, const uint64_t *ns, const uint64_t *others_ns)
 {
     struct calls calls = calls_of(profile, texts, packages, ns, others_ns);
-    struct pt_heaviest heaviest = heaviest_own(profile, &calls);
-    if ((double)heaviest.ns < OWN * (double)calls.items.items[0].ns) {
+    struct pt_hot_function hot = hot_application_function(profile, &calls);
+    if ((double)hot.ns < OWN * (double)calls.items.items[0].ns) {
         uint32_t *largest = largest_calls(&calls);
-        heaviest.text = walk(profile, &calls, largest);
-        heaviest.ns = total_of(&calls, heaviest.text);
+        hot.text = walk(profile, &calls, largest);
+        hot.ns = total_of(&calls, hot.text);
         free(largest);
     }
     PT_FREE_TABLE(&calls.items);
-    return heaviest;
+    return hot;
 }

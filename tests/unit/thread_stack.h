@@ -1,11 +1,11 @@
-/* Where the calling thread's stack ends, for those who walk it. */
-#ifndef PP_TESTS_OWN_STACK_H
-#define PP_TESTS_OWN_STACK_H
+/* Where the calling thread's stack ends: a test walks it from there. */
+#ifndef PP_TESTS_THREAD_STACK_H
+#define PP_TESTS_THREAD_STACK_H
 
 #include <pthread.h>
 #include <stdint.h>
 
-static inline uintptr_t own_stack_top(void)
+static inline uintptr_t thread_stack_top(void)
 {
     pthread_attr_t attributes;
     void *start;

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Finds what most of a value's CPU time is in (group.h): the application's function, what it calls outside of it
+ * included, or a package, for what runs below middleware or without the application. */
+#ifndef PT_REPORT_HOT_FUNCTION_H
+#define PT_REPORT_HOT_FUNCTION_H
+
+#include "hot_path.h"
+
+struct pt_hot_functions;
+
+/* Begins with no samples; by: what the values are of. lines: functions have the lines that they run.
+ * pt_hot_functions_free ends it. */
+struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines);
+void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample);
+/* Gives the samples of each value to that in its row; rows: by value. Those of none stay. */
+void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows);
+/* Returns it for each value, a string. The caller frees. */
+struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot);
+void pt_hot_functions_free(struct pt_hot_functions *hot);
+
+#endif
