@@ -3,11 +3,13 @@
  * What the page is given. Numbers are little-endian:
  *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,
  *   source: sources.h), then
- *   eight columns, each its length in bytes and LEB128 numbers:
+ *   columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
  *     nanoseconds; place in each context's values, and no such column if there are none (flame.h says which cells there
  *     are when "apart" is true)
+ *     of nodes, from node 1 on, for each level of native code but "all": the node that it is folded into, less that of
+ *     the node before: d as 2d, or as -2d - 1 if it is negative; what only others are folded into has 0
  * Names come from the profiled program: here they are JSON strings, in the page all of it is base64.
  */
 #include <inttypes.h>
@@ -261,6 +263,20 @@ static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
     pt_sample_order_free(order);
 }
 
+static void put_folded(struct pt_buffer *data, const struct pt_flame *flame)
+{
+    for (enum pt_native native = 0; native < PT_NATIVE_ALL; native++) {
+        struct pt_buffer column = {0};
+        int64_t last = 0;
+        for (uint32_t i = 1; i < flame->folded.count; i++) {
+            int64_t at = flame->folded.items[i].at[native];
+            pt_append_varint(&column, (uint64_t)(at < last ? 2 * (last - at) - 1 : 2 * (at - last)));
+            last = at;
+        }
+        end_column(data, &column);
+    }
+}
+
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
 {
     char *text;
@@ -274,4 +290,5 @@ void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
     free(text);
     put_nodes(data, flame);
     put_cells(data, flame);
+    put_folded(data, flame);
 }
