@@ -61,7 +61,7 @@ static struct pt_profile *seconds_of(const char *name, unsigned count)
 struct decoded {
     struct pt_buffer data;
     char *json;
-    struct pt_cursor columns[8];
+    struct pt_cursor columns[11];
 };
 
 static struct decoded decode(const struct pt_flame *flame)
@@ -70,7 +70,7 @@ static struct decoded decode(const struct pt_flame *flame)
     pt_flame_encode(&decoded.data, flame);
     assert_memory_equal(decoded.data.data, "PYF1", 4);
     size_t at = 4;
-    for (int i = -1; i < 8; i++) {
+    for (int i = -1; i < 11; i++) {
         const unsigned char *bytes = (const unsigned char *)decoded.data.data + at;
         uint32_t length = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
         at += 4 + (size_t)length;
@@ -292,11 +292,7 @@ static void times_out_of_reach_do_no_harm(void **state)
 static bool is_known_pseudo(const char *text, size_t length)
 {
     static const char *const known[] = {
-        PP_PSEUDO_NOT_SELECTED, PP_PSEUDO_AWAITED,          PP_PSEUDO_CREATOR,
-        PP_PSEUDO_JIT,          PP_PSEUDO_NATIVE_TRUNCATED, PP_PSEUDO_GC,
-        PP_PSEUDO_INTERPRETER,  PP_PSEUDO_NATIVE,           PP_PSEUDO_LOOP,
-        "[code of others]", /* the page alone makes it */
-        "[data-frame]",     /* a selector of CSS */
+        PP_PSEUDO_NOT_SELECTED, PP_PSEUDO_GC, "[data-frame]", /* a selector of CSS */
     };
     bool found = false;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -304,7 +300,7 @@ static bool is_known_pseudo(const char *text, size_t length)
     return found;
 }
 
-/* The page folds and groups by pseudo-frames as the tools do: their names are those of pseudo_frames.h. */
+/* The page groups by pseudo-frames as the tools do: their names are those of pseudo_frames.h. */
 static void page_has_the_names_of_pseudo_frames(void **state)
 {
     (void)state;
@@ -319,7 +315,7 @@ static void page_has_the_names_of_pseudo_frames(void **state)
         if (!is_known_pseudo(at + 1, length))
             fail_msg("the page has %.*s, and pseudo_frames.h has not", (int)length, at + 1);
     }
-    assert_true(literals > 5);
+    assert_true(literals > 1);
     for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
         size_t length = strcspn(parts[i], "]");
         sprintf(rule + strlen(rule), "%s%.*s%s", i ? "|" : "", (int)length - 1, parts[i] + 1,
@@ -327,8 +323,6 @@ static void page_has_the_names_of_pseudo_frames(void **state)
     }
     strcat(rule, ")/;");
     assert_non_null(strstr(page, rule));
-    assert_non_null(strstr(page, "/^\\[task[ \\]]/")); /* PP_PSEUDO_TASK, PP_PSEUDO_TASK_NAMED */
-    assert_string_equal(PP_PSEUDO_TASK PP_PSEUDO_TASK_NAMED, "[task][task ");
     free(page);
 }
 

@@ -83,7 +83,7 @@ static void times(void **state)
                     timed / 10 + 9);
 }
 
-/* Frames by a letter: Python functions, the interpreter, a library, and pseudo-frames. */
+/* Frames by a letter: Python functions (S: of a package), the interpreter, a library, and pseudo-frames. */
 static uint32_t frame_of(struct pt_profile *profile, char letter)
 {
     static const char *const pseudo[] = {['M'] = "[native stack truncated: no unwind rows yet]",
@@ -97,9 +97,12 @@ static uint32_t frame_of(struct pt_profile *profile, char letter)
                                          ['w'] = "[awaited]",
                                          ['l'] = "[loop]",
                                          ['C'] = "[creator]",
-                                         ['n'] = "[native]"};
-    if (letter == 'P' || letter == 'Q') {
-        const struct pt_function function = {.name = pt_intern(profile, &letter, 1)};
+                                         ['n'] = "[native]",
+                                         ['o'] = "[code of others]"};
+    if (letter == 'P' || letter == 'Q' || letter == 'S') {
+        const char *file = letter == 'S' ? "/srv/lib/python3.12/site-packages/s.py" : "/srv/app.py";
+        const struct pt_function function = {.name = pt_intern(profile, &letter, 1),
+                                             .file = pt_intern_text(profile, file)};
         return pt_add_frame(
             profile, &(struct pt_frame){.kind = PP_FRAME_PYTHON, .subject = pt_add_function(profile, &function)});
     }
@@ -162,16 +165,33 @@ static void levels_of_native_code(void **state)
         {"aPaPwLLP", "aPaPwP", "aPaPwP"},
         {"aPwLL", "aPwLL", "aPwn"}, /* without Python */
     };
-    const size_t count = sizeof stacks / sizeof stacks[0];
+    static const unsigned columns[] = {[PT_NATIVE_LIBRARIES] = 1, [PT_NATIVE_NONE] = 2, [PT_NATIVE_ALL] = 0};
+    static const char *const own[][2] = {
+        /* all, own */
+        {"ISIPIL", "P"},     /* what begins a program */
+        {"PSILSQ", "PQ"},    /* a library calls back */
+        {"PSPIS", "PP"},     /* the deepest is of others */
+        {"ISL", "o"},        /* all of it is */
+        {"ILL", "o"},        /* Python or not */
+        {"LLM", "o"},        /* whole or not */
+        {"M", "M"},          /* nothing else is known */
+        {"SGS", "G"},        /* what is no function stays */
+        {"ISkSP", "lkP"},    /* and tasks do */
+        {"aPSkSPS", "aPkP"}, /* with those that await them */
+        {"aPwLSP", "aPwP"},  /* in another thread, too */
+        {"aPwLS", "aPwo"},
+    };
     struct pt_profile *profile = pt_profile_new(NULL);
     for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
         struct pt_fold fold = {.native = native};
+        size_t count = native == PT_NATIVE_OWN ? sizeof own / sizeof own[0] : sizeof stacks / sizeof stacks[0];
         for (size_t i = 0; i < count; i++) { /* one by one, as of a profile that grows */
-            uint32_t node = stack_of(profile, stacks[i][0]);
+            const char *whole = native == PT_NATIVE_OWN ? own[i][0] : stacks[i][0];
+            const char *wanted = native == PT_NATIVE_OWN ? own[i][1] : stacks[i][columns[native]];
+            uint32_t node = stack_of(profile, whole);
             pt_fold_add(&fold, profile);
-            const char *wanted = stacks[i][native == PT_NATIVE_ALL ? 0 : native == PT_NATIVE_LIBRARIES ? 1 : 2];
             if (pt_fold_node(&fold, node) != stack_of(profile, wanted))
-                fail_msg("%s is not %s", stacks[i][0], wanted);
+                fail_msg("%s is not %s", whole, wanted);
             pt_fold_add(&fold, profile);
             assert_int_equal(pt_fold_node(&fold, stack_of(profile, wanted)), stack_of(profile, wanted));
         }
@@ -196,7 +216,7 @@ static void at_each_level_the_sum_stays(void **state)
             for (uint32_t at = profile->samples.items[i].node; at; at = profile->nodes.items[at].parent)
                 shown[pt_kind_of(profile, &profile->frames.items[profile->nodes.items[at].frame])] = true;
         assert_int_equal(shown[PT_KIND_INTERPRETER], native == PT_NATIVE_ALL);
-        assert_int_equal(shown[PT_KIND_NATIVE], native != PT_NATIVE_NONE);
+        assert_int_equal(shown[PT_KIND_NATIVE], native == PT_NATIVE_ALL || native == PT_NATIVE_LIBRARIES);
         pt_profile_free(profile);
     }
 }

@@ -51,16 +51,30 @@ def chances_are_those_of_the_binomial_and_the_normal_distribution(page):
 
 
 @test
+def a_comparison_has_the_statistics_that_diff_has(page):
+    page.open("even.html")
+    found = page.evaluate("""Object.fromEntries(app.data.text.map((text, i) => [text.replace(/:\\d+\\)$/, ')'), ['self', 'total'].map((of) => {
+        const counts = app.totals.samples[of].map((side) => side[i]), ns = app.totals[of].map((side) => side[i]);
+        const bounds = [0, 1].map((side) => shareBounds(app.draws[side], counts[side], ns[side], app.wholes[side]));
+        return {chance: changeChance(app.draws, counts, ns), bounds, marked: CHANGED[app.marks[i]] === of};
+    })]))""")
+    rows, compared = command(page, "diff", "--json", "even.pyprof", "other_even.pyprof")["functions"], 0
+    for row in rows:
+        for of, one in zip(("self", "total"), found[row["text"]]):
+            if not any(row[of + "_samples"]):
+                continue
+            compared += 1
+            assert abs(one["chance"] - row[of + "_chance"]) <= 0.006 * row[of + "_chance"], (row, one)  # which has three digits
+            for bounds, *wanted in zip(one["bounds"], row[of + "_low"], row[of + "_high"]):
+                assert not bounds or max(abs(a - b) for a, b in zip(bounds, wanted)) < 1e-6, (row, one)
+            assert of == "total" or one["marked"] == row["self_significant"], (row, one)
+    equal([compared, sum(row["self_significant"] for row in rows)], [15, 2], "compared, and changed")
+    page.quiet()
+
+
+@test
 def colours_are_of_the_function_s_own_change_if_it_is_more_than_chance(page):
     page.open("changed.html")
-    wanted = {row["text"]: row["self_chance"] for row in command(page, "diff", "--json", "service.pyprof", "slow_service.pyprof")["functions"]}
-    found = page.evaluate("""Object.fromEntries(app.data.text.map((text, i) => [text.replace(/:\\d+\\)$/, ')'), changeChance(app.draws,
-        app.totals.samples.self.map((of) => of[i]), app.totals.self.map((of) => of[i]))]))""")
-    compared = [text for text in wanted if wanted[text] < 1 and text in found]
-    assert len(compared) >= 3, compared
-    for text in compared:
-        # diff has summed up the samples of a stack, and knows less of how their weights differ.
-        assert 0.4 < (found[text] + 1e-12) / (wanted[text] + 1e-12) < 2.5, f"{text}: {found[text]}, diff says {wanted[text]}"
     fill = """(name) => looksOf(app, app.shown.frame.findIndex((frame) => frame >= 0 && app.data.label[frame] === name)).fill"""
     same, caller, total, rank = page.evaluate(f"[changeColour(app.theme, 1, 1), ...['run', 'total', 'rank'].map({fill})]")
     equal(caller, same, "a caller's colour")  # all that it calls has not changed

@@ -319,6 +319,16 @@ def large(path, nodes=100000, seconds=60, functions=4000):
     log.write(path)
 
 
+def even(path, counts):
+    """Functions with so many samples of equal weight each, within main; and CPU time that was measured."""
+    log = Log()
+    for function, count in enumerate(counts):
+        for number in range(count):
+            log.sample("MainThread", [python("main"), python(f"function_{function}")], 10000000, number % 5, True)
+    log.sample(None, [pseudo("[unsampled]")], 70000000, 4, count=0)
+    log.write(path)
+
+
 def service(path, slower=1):
     """Four seconds of a server whose samples have contexts: two endpoints in tasks of one loop, one of which gives work to a
     thread; a task without an endpoint; greenlets; a thread without any context. Its CPU by endpoint: /checkout 1.6 s (slower:

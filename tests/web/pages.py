@@ -44,6 +44,8 @@ def make_pages(directory):
     logs.deep(at("deep.pyprof"))
     logs.uneven(at("uneven.pyprof"))
     logs.fan(at("fan.pyprof"))
+    logs.even(at("even.pyprof"), [100, 5, 300, 0, 20, 3, 41])
+    logs.even(at("other_even.pyprof"), [150, 9, 290, 8, 21, 30, 40])
     logs.service(at("service.pyprof"))
     logs.endpoints(at("endpoints.pyprof"))
     logs.service(at("slower_service.pyprof"), 2)
@@ -70,6 +72,7 @@ def make_pages(directory):
                        stderr=subprocess.DEVNULL)
     for page, arguments in {
         "diff.html": ["example.pyprof", "slower.pyprof"], "changed.html": ["service.pyprof", "slow_service.pyprof"], "moved.html": ["example.pyprof", "moved.pyprof"],
+        "even.html": ["even.pyprof", "other_even.pyprof"],
         "awaits_diff.html": ["awaits.pyprof", "awaits.pyprof"], "tasks_diff.html": ["tasks.pyprof", "tasks.pyprof"],
         "compared_by_endpoint.html": ["--by=endpoint", "service.pyprof", "slower_service.pyprof"],
     }.items():

@@ -3,11 +3,13 @@
  * What the page is given. Numbers are little-endian:
  *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,
  *   source: sources.h), then
- *   eight columns, each its length in bytes and LEB128 numbers:
+ *   columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
  *     nanoseconds; place in each context's values, and no such column if there are none (flame.h says which cells there
  *     are when "apart" is true)
+ *     of nodes, from node 1 on, for each level of native code but "all": the node that it is folded into, less that of
+ *     the node before: d as 2d, or as -2d - 1 if it is negative; what only others are folded into has 0
  * Names come from the profiled program: here they are JSON strings, in the page all of it is base64.
  */
 #include <inttypes.h>
@@ -15,11 +17,11 @@
 #include <string.h>
 
 #include "../base/json.h"
-#include "../base/numbers.h"
 #include "../base/proto.h"
 #include "../model/traces.h"
 #include "../query/group.h"
 #include "../query/selection_words.h"
+#include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "flame.h"
 
@@ -237,32 +239,42 @@ static uint32_t gil(const struct pt_sample *cell)
     return cell->state & PP_STATE_HOLDS_GIL ? 1 : 2;
 }
 
-static int by_node(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    return pt_compare(x->node, y->node) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->state, y->state) ?: pt_compare(x->interval, y->interval) ?: pt_compare(x->labels, y->labels);
-}
-
 static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
 {
-    uint32_t count = flame->merged->samples.count, node = 0;
-    struct pt_sample *cells = pt_copy(flame->merged->samples.items, count, sizeof *cells);
+    struct pt_sample_order *order = pt_sample_order_new(flame->merged, PT_MOST_STATES, true);
     struct pt_buffer columns[6] = {{0}};
-    qsort(cells, count, sizeof *cells, by_node);
-    for (uint32_t i = 0; i < count; i++) {
-        const struct pt_sample *cell = &cells[i];
-        pt_append_varint(&columns[0], cell->node - node);
-        pt_append_varint(&columns[1], (uint64_t)cell->thread * 3 + gil(cell));
-        pt_append_varint(&columns[2], cell->interval);
-        pt_append_varint(&columns[3], cell->count);
-        pt_append_varint(&columns[4], cell->cpu_ns);
-        if (flame->merged->label_sets.count > 1)
-            pt_append_varint(&columns[5], cell->labels);
-        node = cell->node;
+    uint32_t last = 0;
+    for (uint32_t node = 0; node < flame->merged->nodes.count; node++) {
+        const struct pt_sample *cells;
+        uint32_t count = pt_samples_of_node(order, node, &cells);
+        for (uint32_t i = 0; i < count; i++) {
+            pt_append_varint(&columns[0], node - last);
+            pt_append_varint(&columns[1], (uint64_t)cells[i].thread * 3 + gil(&cells[i]));
+            pt_append_varint(&columns[2], cells[i].interval);
+            pt_append_varint(&columns[3], cells[i].count);
+            pt_append_varint(&columns[4], cells[i].cpu_ns);
+            if (flame->merged->label_sets.count > 1)
+                pt_append_varint(&columns[5], cells[i].labels);
+            last = node;
+        }
     }
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++)
         end_column(data, &columns[i]);
-    free(cells);
+    pt_sample_order_free(order);
+}
+
+static void put_folded(struct pt_buffer *data, const struct pt_flame *flame)
+{
+    for (enum pt_native native = 0; native < PT_NATIVE_ALL; native++) {
+        struct pt_buffer column = {0};
+        int64_t last = 0;
+        for (uint32_t i = 1; i < flame->folded.count; i++) {
+            int64_t at = flame->folded.items[i].at[native];
+            pt_append_varint(&column, (uint64_t)(at < last ? 2 * (last - at) - 1 : 2 * (at - last)));
+            last = at;
+        }
+        end_column(data, &column);
+    }
 }
 
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
@@ -278,4 +290,5 @@ void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
     free(text);
     put_nodes(data, flame);
     put_cells(data, flame);
+    put_folded(data, flame);
 }

@@ -36,6 +36,7 @@ void pt_flame_free(struct pt_flame *flame)
         return;
     pt_profile_free(flame->merged);
     PT_FREE_TABLE(&flame->frames);
+    PT_FREE_TABLE(&flame->folded);
     free(flame->source);
     free(flame);
 }

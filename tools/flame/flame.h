@@ -21,6 +21,11 @@ struct pt_flame_frame {
     uint32_t module, line; /* string: package, file or library; line 0: none */
 };
 
+/* The nodes that a node is folded into, by level of native code (query/fold.h). */
+struct pt_flame_folded {
+    uint32_t at[PT_NATIVE_ALL];
+};
+
 /* More cells than this make a page that is slow to open. */
 #define PT_FLAME_MOST_CELLS (3u << 19)
 
@@ -46,6 +51,7 @@ struct pt_flame {
      * the sides; state: the GIL's bits; interval: bucket). */
     struct pt_profile *merged;
     PT_TABLE_OF(struct pt_flame_frame) frames;
+    PT_TABLE_OF(struct pt_flame_folded) folded; /* by node; 0 of a node that is only what others are folded into */
     /* Bucket b is the time from start + b * width on; the last one + 1 holds what has no time. */
     uint64_t start_unix_ns, bucket_ns;
     uint32_t buckets;
@@ -65,7 +71,7 @@ void pt_flame_free(struct pt_flame *flame);
 
 /* Adds when it was: of a flame of one profile without intervals; from the same logs, of stacks only or not, with
  * intervals. */
-void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times);
+void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times);
 
 /* Returns whether the page can group by the word of --by: a very large one lacks contexts, and threads. */
 bool pt_flame_has_group(const struct pt_flame *flame, const char *by);

@@ -155,7 +155,7 @@ static uint32_t *threads_of_page(struct pt_flame *flame, const struct pt_profile
     return threads;
 }
 
-void pt_flame_add_times(struct pt_flame *flame, const struct pt_profile *times)
+void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times)
 {
     struct pt_profile *merged = flame->merged;
     uint32_t *threads = threads_of_page(flame, times), *nodes = pt_flame_add_nodes(flame, times);

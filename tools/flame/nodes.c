@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../model/frame_text.h"
+#include "../query/fold.h"
 
 /* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
 static uint32_t first_part(struct pt_profile *strings, const char *path)
@@ -101,13 +102,26 @@ static uint32_t *add_frames(struct pt_flame *flame, const struct pt_profile *fro
     return frames;
 }
 
-uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from)
+uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from)
 {
+    struct pt_fold folds[PT_NATIVE_ALL] = {0};
+    uint32_t whole = from->nodes.count;
+    for (enum pt_native native = 0; native < PT_NATIVE_ALL; native++) {
+        folds[native].native = native;
+        pt_fold_add(&folds[native], from);
+    }
     uint32_t *frames = add_frames(flame, from);
     uint32_t *nodes = pt_alloc(from->nodes.count, sizeof *nodes);
     for (uint32_t i = 1; i < from->nodes.count; i++) {
         const struct pt_node *node = &from->nodes.items[i];
         nodes[i] = pt_add_node(flame->merged, nodes[node->parent], frames[node->frame]);
+    }
+    while (flame->folded.count < flame->merged->nodes.count)
+        PT_APPEND(&flame->folded);
+    for (enum pt_native native = 0; native < PT_NATIVE_ALL; native++) {
+        for (uint32_t i = 1; i < whole; i++)
+            flame->folded.items[nodes[i]].at[native] = nodes[pt_fold_node(&folds[native], i)];
+        pt_fold_free(&folds[native]);
     }
     free(frames);
     return nodes;

@@ -5,8 +5,8 @@
 
 #include "flame.h"
 
-/* Adds a profile's stacks to the tree, and maps its nodes to those of the tree; a parent's number is less than its
- * children's. The caller frees. */
-uint32_t *pt_flame_add_nodes(struct pt_flame *flame, const struct pt_profile *from);
+/* Adds a profile's stacks to the tree, whole and folded, and maps its nodes to those of the tree; a parent's number is
+ * less than its children's. The profile gets the folded stacks, too. The caller frees. */
+uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from);
 
 #endif

@@ -16,6 +16,7 @@
 enum pt_native {
     PT_NATIVE_LIBRARIES, /* those of extensions and libraries */
     PT_NATIVE_NONE,
+    PT_NATIVE_OWN, /* the application's Python code only: in the page of `flame` */
     PT_NATIVE_ALL, /* with the interpreter's own */
 };
 

@@ -9,13 +9,13 @@
 
 enum role { SHOWN, INTERPRETER, LIBRARY, NATIVE_MARK, TASK, AWAITED };
 
-static enum role role_of(const struct pt_profile *profile, const struct pt_frame *frame)
+static enum role role_of(const struct pt_profile *profile, const struct pt_frame *frame, enum pt_native native)
 {
     enum pt_kind kind = pt_kind_of(profile, frame);
+    if (kind == PT_KIND_NATIVE || (native == PT_NATIVE_OWN && kind != PT_KIND_APPLICATION && kind != PT_KIND_PSEUDO))
+        return LIBRARY;
     if (kind == PT_KIND_INTERPRETER)
         return INTERPRETER;
-    if (kind == PT_KIND_NATIVE)
-        return LIBRARY;
     if (kind != PT_KIND_PSEUDO)
         return SHOWN;
     const char *text = pt_string(profile, frame->subject);
@@ -49,13 +49,14 @@ static struct pt_folded show_libraries(struct pt_profile *profile, struct pt_fol
     }
 }
 
-static struct pt_folded show_none(struct pt_profile *profile, struct pt_folded parent, uint32_t frame, enum role role)
+static struct pt_folded show_none(const struct pt_fold *fold, struct pt_profile *profile, struct pt_folded parent,
+                                  uint32_t frame, enum role role)
 {
     if (parent.under)
         return (struct pt_folded){parent.under, parent.under, parent.base};
     bool ends_here = role == NATIVE_MARK && parent.node == parent.base;
-    uint32_t node =
-        ends_here ? pt_add_node(profile, parent.base, frame) : pseudo_node(profile, parent.base, PP_PSEUDO_NATIVE);
+    const char *outside = fold->native == PT_NATIVE_OWN ? PP_PSEUDO_OTHERS : PP_PSEUDO_NATIVE;
+    uint32_t node = ends_here ? pt_add_node(profile, parent.base, frame) : pseudo_node(profile, parent.base, outside);
     return (struct pt_folded){node, 0, parent.base};
 }
 
@@ -86,7 +87,8 @@ static struct pt_folded folded(const struct pt_fold *fold, struct pt_profile *pr
     if (role == TASK)
         return show_task(fold, profile, &node);
     if (role != SHOWN && role != AWAITED)
-        return (fold->native == PT_NATIVE_NONE ? show_none : show_libraries)(profile, parent, node.frame, role);
+        return fold->native == PT_NATIVE_LIBRARIES ? show_libraries(profile, parent, node.frame, role)
+                                                   : show_none(fold, profile, parent, node.frame, role);
     uint32_t to = pt_add_node(profile, parent.under ? parent.under : parent.base, node.frame);
     if (role == AWAITED) /* the frames of a thread follow */
         return (struct pt_folded){to, 0, to};
@@ -104,7 +106,7 @@ void pt_fold_add(struct pt_fold *fold, struct pt_profile *profile)
     /* Folding adds nodes, which fold to themselves. */
     while (fold->nodes.count < profile->nodes.count) {
         for (uint32_t i = fold->classes.count; i < profile->frames.count; i++)
-            *PT_APPEND(&fold->classes) = (uint8_t)role_of(profile, &profile->frames.items[i]);
+            *PT_APPEND(&fold->classes) = (uint8_t)role_of(profile, &profile->frames.items[i], fold->native);
         const struct pt_node *node = &profile->nodes.items[fold->nodes.count];
         bool in_task = fold->classes.items[node->frame] == TASK || fold->in_task.items[node->parent];
         *PT_APPEND(&fold->in_task) = in_task;

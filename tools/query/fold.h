@@ -3,8 +3,9 @@
  * Folds native frames into the Python functions that run them, as --native says (request.h).
  *
  * `libraries` folds the interpreter's frames, and all native ones above the first Python frame. `none` folds all native
- * frames. A stack that would lose all frames is "[interpreter]" or "[native]". Marks of native stacks that are not
- * complete stay only where a frame that stays follows from native code, or where the stack ends.
+ * frames; `own`, which only the page has, those of Python code that is not the application's, too. A stack that would
+ * lose all frames is "[interpreter]", "[native]" or "[code of others]". Marks of native stacks that are not complete
+ * stay only where a frame that stays follows from native code, or where the stack ends.
  *
  * What is outside of a task (task_stacks.h), the event loop, is "[loop]". "[creator]" there stays as it is.
  */

@@ -31,6 +31,9 @@ function readColumn(bytes, count, into) {
     return into;
 }
 
+/* In the order of tools/model/request.h; "all" is the whole stacks. */
+const FOLDED_LEVELS = ["libraries", "none", "own"];
+
 function decode(bytes) {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let at = 4;
@@ -62,6 +65,12 @@ function decode(bytes) {
     data.cellNs = readColumn(part(), cells, new Float64Array(cells));
     const labels = part();
     data.cellLabels = labels.length ? readColumn(labels, cells, new Int32Array(cells)) : new Int32Array(cells);
+    data.folded = {};
+    for (const level of FOLDED_LEVELS) {
+        const steps = readColumn(part(), nodes - 1, new Int32Array(nodes - 1)), folded = data.folded[level] = new Int32Array(nodes);
+        for (let i = 1; i < nodes; i++)
+            folded[i] = folded[i - 1] + (steps[i - 1] & 1 ? ~(steps[i - 1] >> 1) : steps[i - 1] >> 1);
+    }
     data.cellKind = cellKinds(data);
     data.busy = !data.apart || data.cellKind.includes(CELL_BUSY); /* whether it is known when someone was */
     return data;

@@ -39,6 +39,17 @@ function packagesOf(data, shape) {
     return found;
 }
 
+/* Adds a frame that is no function. Returns its number. */
+function addPseudoFrame(data, name) {
+    data.frames.kind.push(KIND_PSEUDO);
+    data.frames.path.push(0);
+    data.frames.line.push(0);
+    data.label.push(name);
+    data.place.push("");
+    data.text.push(name);
+    return data.module.push(PSEUDO_MODULE) - 1;
+}
+
 /* Gives data.groups: the words, each with a frame for each of its values. */
 function addGroups(data) {
     /* At every level of native code. */

@@ -4,7 +4,6 @@ class App {
     constructor(data) {
         prepareTexts(data);
         prepareSources(data);
-        addOutsideFrames(data);
         addGroups(data);
         data.ranks = rankModules(data);
         this.data = data;

@@ -42,103 +42,6 @@ function sumCells(data, state, shape) {
     return {self, samples};
 }
 
-/* What folding does with a frame, as in tools/query/fold.c. */
-const FOLD_SHOWN = 0, FOLD_INTERPRETER = 1, FOLD_LIBRARY = 2, FOLD_MARK = 3, FOLD_TASK = 4, FOLD_AWAITED = 5;
-const TASK = /^\[task[ \]]/, AWAITED = "[awaited]", CREATOR = "[creator]";
-
-function foldClasses(data, level) {
-    return Uint8Array.from(data.frames.kind, (kind, i) => {
-        if (level === OWN_CODE && kind > 0 && kind !== KIND_PSEUDO)
-            return FOLD_LIBRARY;
-        if (kind === KIND_NATIVE)
-            return FOLD_INTERPRETER;
-        if (kind === KIND_NATIVE + 1 || data.label[i] === "[jit]")
-            return FOLD_LIBRARY;
-        if (kind !== KIND_PSEUDO)
-            return FOLD_SHOWN;
-        if (data.label[i].startsWith("[native stack truncated"))
-            return FOLD_MARK;
-        return TASK.test(data.label[i]) ? FOLD_TASK : data.label[i] === AWAITED ? FOLD_AWAITED : FOLD_SHOWN;
-    });
-}
-
-/* Gives add(parent, frame): a number for each child, the same for the same. */
-function childAdder(most) {
-    const parent = new Int32Array(most).fill(-1), frame = new Int32Array(most).fill(-1);
-    const mask = 2 ** Math.ceil(Math.log2(2 * most)) - 1, slots = new Int32Array(mask + 1);
-    let count = 1;
-    const add = (above, number) => {
-        let at = (Math.imul(above, 0x9e3779b1) ^ Math.imul(number + 1, 0x85ebca6b)) >>> 7 & mask;
-        for (; slots[at]; at = at + 1 & mask)
-            if (parent[slots[at]] === above && frame[slots[at]] === number)
-                return slots[at];
-        parent[count] = above;
-        frame[count] = number;
-        return slots[at] = count++;
-    };
-    return {add, shape: () => ({parent: parent.subarray(0, count), frame: frame.subarray(0, count)})};
-}
-
-/* The tree with some native frames folded into the Python functions that run them, as --native says, or with all code
- * of others folded into the application's; `place` is where
- * each node has gone, `under` and `base` are as in tools/query/fold.h. */
-function foldedShape(data, level) {
-    const classes = foldClasses(data, level), none = level === "none" || level === OWN_CODE;
-    const [interpreter, libraries, loop, others] = data.outside, native = level === OWN_CODE ? others : libraries;
-    const tasks = data.frame.reduce((count, frame) => (classes[frame] === FOLD_TASK ? count + 1 : count), 0);
-    const inTask = new Uint8Array(data.nodes);
-    const place = new Int32Array(data.nodes), under = new Int32Array(data.nodes), base = new Int32Array(data.nodes);
-    const {add, shape} = childAdder(data.nodes + tasks);
-    for (let i = 1; i < data.nodes; i++) {
-        const parent = data.parent[i], frame = data.frame[i], kind = classes[frame], above = under[parent], root = base[parent];
-        under[i] = above;
-        base[i] = root;
-        inTask[i] = kind === FOLD_TASK ? 1 : inTask[parent];
-        if (kind === FOLD_SHOWN)
-            place[i] = under[i] = add(above || root, frame);
-        else if (kind === FOLD_AWAITED) {
-            place[i] = base[i] = add(above || root, frame);
-            under[i] = 0;
-        } else if (kind === FOLD_TASK) {
-            const follows = !parent || inTask[parent] || data.label[data.frame[parent]] === CREATOR;
-            const at = follows ? place[parent] : add(root, loop);
-            place[i] = add(at, frame);
-            if (at === root && !above)
-                base[i] = place[i];
-            else
-                under[i] = place[i];
-        } else if (none)
-            place[i] = above || add(root, kind === FOLD_MARK && place[parent] === root ? frame : native);
-        else if (kind === FOLD_INTERPRETER)
-            place[i] = above || add(root, interpreter);
-        else if (kind === FOLD_MARK)
-            place[i] = add(above || place[parent], frame);
-        else {
-            place[i] = add(place[parent], frame);
-            under[i] = above ? place[i] : 0;
-        }
-    }
-    return {place, ...shape()};
-}
-
-const OUTSIDE = ["[interpreter]", "[native]", "[loop]", "[code of others]"];
-
-/* Adds a frame that is no function. Returns its number. */
-function addPseudoFrame(data, name) {
-    data.frames.kind.push(KIND_PSEUDO);
-    data.frames.path.push(0);
-    data.frames.line.push(0);
-    data.label.push(name);
-    data.place.push("");
-    data.text.push(name);
-    return data.module.push(PSEUDO_MODULE) - 1;
-}
-
-/* So that what is folded has a name where nothing else is left; done once. */
-function addOutsideFrames(data) {
-    data.outside = OUTSIDE.map((name) => addPseudoFrame(data, name));
-}
-
 /* Children of all nodes, one after the other: those of n are list[start[n]] to list[start[n + 1]]. */
 function childLists(parent) {
     const count = parent.length, start = new Int32Array(count + 1), list = new Int32Array(Math.max(0, count - 1));
@@ -189,14 +92,13 @@ class Forest {
         this.shapes = new Map();
     }
 
-    /* The tree's form with native code at a level and groups; `cells` is the node of each cell. */
+    /* The tree's form with native code at a level, as tools/query/fold.c folds it, and groups; `cells` is the node of each cell. */
     shape({native, group}) {
         const key = native + " " + group, {data} = this;
         if (!this.shapes.has(key)) {
+            const folded = data.folded[native];
             const shape = group ? groupedShape(data, this.shape({native, group: ""}), group) :
-                native === "all" ? {parent: data.parent, frame: data.frame, cells: data.cellNode} : foldedShape(data, native);
-            if (!shape.cells)
-                shape.cells = data.cellNode.map((node) => shape.place[node]);
+                {parent: data.parent, frame: data.frame, cells: folded ? data.cellNode.map((node) => folded[node]) : data.cellNode};
             shape.lists = childLists(shape.parent);
             this.shapes.set(key, shape);
         }

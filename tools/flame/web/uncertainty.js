@@ -1,4 +1,5 @@
-/* How sure shares are, and whether two differ by more than chance: as in tools/view/uncertainty.c, which says why. */
+/* How sure shares are, and whether two differ by more than chance: as in tools/view/uncertainty.c, which says why. It is
+ * here again since no table can hold it for all that may be chosen in the page; tests/web/chance.py compares. */
 
 const Z = 1.959964; /* of the normal distribution, for 95 % */
 const ERROR_LEVEL = 0.05, FEWEST_SAMPLES = 6; /* tools/report/compare.c */
