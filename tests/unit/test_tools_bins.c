@@ -185,7 +185,7 @@ static struct pt_profile *many(uint32_t nodes)
         for (uint32_t j = 0; j < 8; j++)
             pt_append_sample(profile, &(struct pt_sample){.thread = j / 2,
                                                           .node = node,
-                                                          .state = (PP_STATE_GIL_KNOWN | j % 2) & PT_MOST_STATES,
+                                                          .state = (PP_STATE_GIL_KNOWN | j % 2) & PT_MAX_STATES,
                                                           .count = 1,
                                                           .cpu_ns = 1000 + j});
     }

@@ -35,7 +35,7 @@ static void add_samples(struct pt_flame *flame, const struct pt_profile *from, c
         struct pt_sample like = {
             .thread = thread_base + sample->thread,
             .node = nodes[sample->node],
-            .labels = label_sets[sample->labels] & PT_MOST_LABEL_SETS,
+            .labels = label_sets[sample->labels] & PT_MAX_LABEL_SETS,
             .state = sample->state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL),
             .count = sample->count,
             .cpu_ns = sample->cpu_ns,

@@ -241,7 +241,7 @@ static uint32_t gil(const struct pt_sample *cell)
 
 static void put_cells(struct pt_buffer *data, const struct pt_flame *flame)
 {
-    struct pt_sample_order *order = pt_sample_order_new(flame->merged, PT_MOST_STATES, true);
+    struct pt_sample_order *order = pt_sample_order_new(flame->merged, PT_MAX_STATES, true);
     struct pt_buffer columns[6] = {{0}};
     uint32_t last = 0;
     for (uint32_t node = 0; node < flame->merged->nodes.count; node++) {

@@ -104,7 +104,7 @@ static void merge_alike(struct pt_flame *flame, struct pt_sample_order *order, c
     for (uint32_t i = 0; i < merged->samples.count; i++) {
         struct pt_sample *sample = &merged->samples.items[i];
         sample->thread = like[sample->thread];
-        sample->state = state_in(flame->detail, sample->state) & PT_MOST_STATES;
+        sample->state = state_in(flame->detail, sample->state) & PT_MAX_STATES;
     }
     for (uint32_t node = 1; node < merged->nodes.count; node++) {
         const struct pt_sample *samples;
@@ -175,7 +175,7 @@ void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times)
         if (sample->thread == PT_NONE)
             continue;
         struct pt_sample busy = {.thread = threads[sample->thread],
-                                 .state = state_in(flame->detail, sample->state & GIL_STATES) & PT_MOST_STATES,
+                                 .state = state_in(flame->detail, sample->state & GIL_STATES) & PT_MAX_STATES,
                                  .cpu_ns = sample->cpu_ns};
         pt_flame_add_timed(flame, &busy, interval);
     }

@@ -144,7 +144,7 @@ static void move_sample(const struct maps *maps, struct pt_sample *sample)
 {
     sample->thread = sample->thread == PT_NONE ? PT_NONE : maps->threads[sample->thread];
     sample->node = maps->nodes[sample->node];
-    sample->labels = maps->label_sets[sample->labels] & PT_MOST_LABEL_SETS;
+    sample->labels = maps->label_sets[sample->labels] & PT_MAX_LABEL_SETS;
     sample->interval = maps->intervals[sample->interval];
 }
 

@@ -83,8 +83,8 @@ struct pt_interval {
 };
 
 /* Limits of the bit fields in struct pt_sample. Label sets with larger numbers are merged; no log has so many. */
-#define PT_MOST_LABEL_SETS 0xffffffu
-#define PT_MOST_STATES     0x7fu
+#define PT_MAX_LABEL_SETS 0xffffffu
+#define PT_MAX_STATES     0x7fu
 /* The sample is a single one, of a trace that was kept (traces.h). */
 #define PT_STATE_TRACED 0x80u
 

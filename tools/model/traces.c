@@ -52,7 +52,7 @@ static uint32_t with_ids(struct pt_profile *profile, uint32_t base, struct pt_tr
         memcpy(&labels[PT_TRACE_LABELS], &profile->labels.items[set.first], set.count * sizeof *labels);
     uint32_t number = pt_add_label_set(profile, labels, PT_TRACE_LABELS + set.count);
     free(labels);
-    return number & PT_MOST_LABEL_SETS;
+    return number & PT_MAX_LABEL_SETS;
 }
 
 /* The time in which the sample's CPU time was used, if the thread did not wait meanwhile. */
@@ -86,7 +86,7 @@ void pt_traces_accept(struct pt_id_map *ids, const struct pt_segment *segment, c
         .thread = thread,
         .node = pt_id_map_node(ids, segment, from->node),
         .labels = with_ids(profile, pt_id_map_label_set(ids, segment, from->labels), trace),
-        .state = ((request->plain ? from->state & gc : from->state) & PT_MOST_STATES) | PT_STATE_TRACED,
+        .state = ((request->plain ? from->state & gc : from->state) & PT_MAX_STATES) | PT_STATE_TRACED,
         .interval = pt_add_interval(profile, interval.start_unix_ns, interval.wall_ns),
         .count = 1,
         .cpu_ns = from->cpu_ns,

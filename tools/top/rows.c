@@ -136,7 +136,7 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
     for (uint32_t i = 0; i < live->recent.count; i++) {
         const struct pt_recent *recent = &live->recent.items[i];
         struct pt_sample sample = {.thread = recent->thread, .node = recent->node};
-        sample.labels = recent->labels & PT_MOST_LABEL_SETS;
+        sample.labels = recent->labels & PT_MAX_LABEL_SETS;
         if (pt_live_is_in_window(live, recent))
             rows[pt_group_value(&group, &sample)].self_ns += recent->cpu_ns;
     }

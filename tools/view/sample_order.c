@@ -76,7 +76,7 @@ uint32_t pt_samples_of_node(struct pt_sample_order *order, uint32_t node, const 
         if (i + AHEAD < last) /* the next node's too */
             __builtin_prefetch(&all[numbers[i + AHEAD]]);
         order->samples[i] = *sample;
-        order->samples[i].state &= order->states & PT_MOST_STATES;
+        order->samples[i].state &= order->states & PT_MAX_STATES;
         order->samples[i].interval = order->timed ? sample->interval : 0;
     }
     *samples = order->samples;
