@@ -24,10 +24,10 @@
 
 /* Made by the tools. */
 #define PP_PSEUDO_GC               "[gc]"
-#define PP_PSEUDO_INTERPRETER      "[interpreter]" /* stands for frames of the interpreter only */
-#define PP_PSEUDO_NATIVE           "[native]"      /* stands for native frames only */
+#define PP_PSEUDO_INTERPRETER      "[interpreter]"    /* stands for frames of the interpreter only */
+#define PP_PSEUDO_NATIVE           "[native]"         /* stands for native frames only */
 #define PP_PSEUDO_OTHERS           "[code of others]" /* stands for frames that are not the application's only */
-#define PP_PSEUDO_LOOP             "[loop]"        /* stands for what is outside of a task: its event loop */
+#define PP_PSEUDO_LOOP             "[loop]"           /* stands for what is outside of a task: its event loop */
 #define PP_PSEUDO_MEANWHILE        "[native threads meanwhile]"
 #define PP_PSEUDO_NO_STACK         "[no stack]"
 #define PP_PSEUDO_STACK_LOST       "[stack lost in a damaged block]"
