@@ -5,9 +5,9 @@
 
 #include "../model/time_bins.h"
 
-#define MOST_BUCKETS 400
+#define MAX_BUCKETS 400
 /* No narrower: a log has an interval for a second mostly, and a sample may weigh CPU of some 50 ms before it. */
-#define LEAST_BUCKET_NS 1000000000u
+#define MIN_BUCKET_NS 1000000000u
 /* Intervals that lie over many buckets, of processes that rested, may not make more cells than this. */
 #define CELLS_EACH 4
 
@@ -19,7 +19,7 @@ static void choose_buckets_of_bins(struct pt_flame *flame, const struct pt_profi
         uint64_t first = run_start % width, into = start < first ? 0 : (start - first) % width;
         flame->start_unix_ns = start == run_start ? start : start - into;
         count = (end - flame->start_unix_ns + width - 1) / width;
-        if (count <= MOST_BUCKETS)
+        if (count <= MAX_BUCKETS)
             break;
     }
     flame->bucket_ns = width;
@@ -40,8 +40,8 @@ static uint64_t count_cells(const struct pt_profile *from, uint64_t bucket_ns)
 /* Divides the run into equal buckets. */
 static void divide_run(struct pt_flame *flame, const struct pt_profile *from, uint64_t start, uint64_t end)
 {
-    uint64_t span = end - start, count = span / LEAST_BUCKET_NS;
-    count = count > MOST_BUCKETS ? MOST_BUCKETS : count ? count : 1;
+    uint64_t span = end - start, count = span / MIN_BUCKET_NS;
+    count = count > MAX_BUCKETS ? MAX_BUCKETS : count ? count : 1;
     while (count > 1 && count_cells(from, (span + count - 1) / count) > (uint64_t)from->samples.count * CELLS_EACH)
         count /= 2;
     flame->start_unix_ns = start;

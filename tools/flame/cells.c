@@ -54,7 +54,7 @@ void pt_flame_add_cells(struct pt_flame *flame)
     /* Two runs have no time in common. */
     if (flame->side_count == 1)
         pt_flame_choose_buckets(flame, flame->sides[0]);
-    if (!flame->buckets && count > PT_FLAME_MOST_CELLS) {
+    if (!flame->buckets && count > PT_FLAME_MAX_CELLS) {
         pt_flame_add_many(flame);
         return;
     }

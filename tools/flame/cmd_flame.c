@@ -30,9 +30,9 @@ static void write_svg(void *context, FILE *out)
 }
 
 /* Up to so many samples keep the intervals of the logs. */
-#define MOST_SAMPLES (1u << 20)
+#define MAX_SAMPLES (1u << 20)
 /* The most stacks by time, where times are kept apart from threads. */
-#define MOST_TIMES (1u << 20)
+#define MAX_TIMES (1u << 20)
 
 struct page {
     struct pt_load_request request, exact; /* exact: with the intervals of the logs */
@@ -52,7 +52,7 @@ static void load_many(struct pt_inputs *inputs, const struct pt_cli *cli, struct
     when.keep = PT_KEEP_STACKS;
     when.by = NULL;
     when.timed = when.merge_intervals = true;
-    when.most_samples = MOST_TIMES;
+    when.most_samples = MAX_TIMES;
     struct pt_profile *times = pt_inputs_load(inputs, &when, &too_many);
     if (times)
         pt_flame_add_times(page->flame, times);
@@ -64,7 +64,7 @@ static void load_page(const struct pt_cli *cli, struct page *page)
     struct pt_inputs *inputs = pt_inputs_open(&page->request);
     bool too_many = false;
     page->exact.timed = true;
-    page->exact.most_samples = MOST_SAMPLES;
+    page->exact.most_samples = MAX_SAMPLES;
     page->profile = inputs ? pt_inputs_load(inputs, &page->exact, &too_many) : NULL;
     if (too_many)
         load_many(inputs, cli, page);

@@ -27,7 +27,7 @@ struct pt_flame_folded {
 };
 
 /* More cells than this make a page that is slow to open. */
-#define PT_FLAME_MOST_CELLS (3u << 19)
+#define PT_FLAME_MAX_CELLS (3u << 19)
 
 /* Says how finely threads are split, if splitting all would make too many cells. The page has the same list
  * (web/filters.js). */
@@ -64,7 +64,7 @@ struct pt_flame {
 };
 
 /* Profiles that were loaded with times, or without, and then there is no time in the page; they must live as
- * long. What has more samples than PT_FLAME_MOST_CELLS, without intervals, loses them. The caller ends it with
+ * long. What has more samples than PT_FLAME_MAX_CELLS, without intervals, loses them. The caller ends it with
  * pt_flame_free. */
 struct pt_flame *pt_flame_new(struct pt_profile *const *sides, unsigned side_count, bool lines);
 void pt_flame_free(struct pt_flame *flame);

@@ -128,7 +128,7 @@ void pt_flame_add_many(struct pt_flame *flame)
     move_samples(flame);
     struct pt_sample_order *order = pt_sample_order_new(flame->merged, GIL_STATES, false);
     count_cells(flame, like, order, counts);
-    while (flame->detail + 1 < PT_FLAME_DETAILS && counts[flame->detail] > PT_FLAME_MOST_CELLS)
+    while (flame->detail + 1 < PT_FLAME_DETAILS && counts[flame->detail] > PT_FLAME_MAX_CELLS)
         flame->detail++;
     merge_alike(flame, order, like[flame->detail]);
     pt_sample_order_free(order);

@@ -13,8 +13,8 @@
 #include "../view/summary.h"
 
 #define HOT_FROM     0.1          /* per cent of the CPU time */
-#define MOST_BYTES   (512u << 10) /* of source text, which takes a quarter of that in the page */
-#define MOST_FILES   200
+#define MAX_BYTES    (512u << 10) /* of source text, which takes a quarter of that in the page */
+#define MAX_FILES    200
 #define LONGEST_LINE 240 /* bytes; what is longer was not written by hand */
 
 struct hot_function {
@@ -92,7 +92,7 @@ static void find_functions(struct sources *sources)
             all[sources->count++] = one;
     }
     qsort(all, sources->count, sizeof *all, by_heat);
-    for (uint32_t i = 0; i < sources->count && sources->sums.count < MOST_FILES; i++)
+    for (uint32_t i = 0; i < sources->count && sources->sums.count < MAX_FILES; i++)
         pt_line_sums_add_file(&sources->sums, profile->functions.items[all[i].function].file);
     pt_line_sums_free(&totals);
 }
@@ -137,13 +137,13 @@ static void take_function(struct sources *sources, const struct hot_function *ho
     last = hot->last_line < file->line_count ? hot->last_line + PT_LINES_AROUND : 0;
     last = last < file->line_count ? last : file->line_count - 1;
     for (int pass = 0; pass < 2; pass++)
-        for (uint32_t i = first ? first : 1; i <= last && sources->bytes + bytes <= MOST_BYTES; i++) {
+        for (uint32_t i = first ? first : 1; i <= last && sources->bytes + bytes <= MAX_BYTES; i++) {
             if (file->taken[i] || !(i == first || pt_line_is_near(&sources->sums.items[number - 1], i)))
                 continue;
             file->taken[i] = pass;
             bytes += pass ? 0 : line_of(file, i).length + 1;
         }
-    if (sources->bytes + bytes > MOST_BYTES) {
+    if (sources->bytes + bytes > MAX_BYTES) {
         sources->left_out++;
         return;
     }
