@@ -21,7 +21,7 @@ extern "C" {
 
 /* Returns the function, NULL where the library is not preloaded. Before glibc 2.34 programs need -ldl for it. The first
  * argument is RTLD_DEFAULT, which dlfcn.h has with _GNU_SOURCE only. */
-#define PYPROF_FIND(function) ((__typeof__(&(function)))dlsym((void *)0, #function))
+#define PYPROF_FIND(function) (__extension__(__typeof__(&(function))) dlsym((void *)0, #function))
 
 /* Returns 1 if this process is being profiled and is not paused. */
 int pyprof_is_active(void);

@@ -43,7 +43,7 @@ END
     cp program.c program.cc
     for compile in "gcc -std=c11 -no-pie -fno-pie program.c" "gcc -std=gnu17 -O2 -pie program.c" "g++ -std=c++11 program.cc"; do
         # shellcheck disable=SC2086
-        $compile -Wall -Wextra -Werror -Istage/usr/include -o program -ldl
+        $compile -Wall -Wextra -Wpedantic -Werror -Istage/usr/include -o program -ldl
         ./program >alone.txt
         lines_of alone.txt 1 '^0 functions$'
         LD_PRELOAD=$PWD/stage/usr/lib/libpyprof.so ./program >preloaded.txt
