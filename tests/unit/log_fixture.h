@@ -1,6 +1,6 @@
 /*
- * Writes segments for tests, straight from preload/log_format.h and from nothing else: neither preload/'s writer nor
- * tools/'s reader has a hand in it.
+ * Writes segments for tests, straight from preload/common/log_format.h and from nothing else: neither preload/'s writer
+ * nor tools/'s reader has a hand in it.
  */
 #ifndef PT_TESTS_LOG_FIXTURE_H
 #define PT_TESTS_LOG_FIXTURE_H

@@ -1,7 +1,7 @@
 /*
  * The log reader on files that were cut, and on files with random damage: whatever happened, it comes to an end with
  * little memory, and each block that the damage did not touch is read, once. Which blocks those are is known from where
- * the damage was done, and from the format alone (preload/log_format.h, zlib).
+ * the damage was done, and from the format alone (preload/common/log_format.h, zlib).
  *
  * PYPROF_DAMAGE_LOG=FILE has it done to a log of a real process as well.
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One tree of one or two profiles. */
+/* Makes one tree of one or two profiles, with its cells. */
 #include <stdlib.h>
 #include <string.h>
 

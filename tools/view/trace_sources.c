@@ -5,7 +5,7 @@
 
 #include "summary.h"
 
-#define SPANS "spans of " /* begins the sources of traces in what the library says (preload/flush/context_text.c) */
+#define SPANS "spans of " /* begins the sources of traces in what the library says (preload/labels/context_text.c) */
 
 struct sources {
     bool read;
