@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "buckets.h"
 
-
 #include "../model/time_bins.h"
 
 #define MAX_BUCKETS 400
