@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a program may call in libpyprof.so, for C and C++.
+/* Declares what a program may call in libpyprof.so, for C and C++.
  *
  * The functions are in a process only where the library is preloaded: nothing is linked with it, and a program asks at
  * run time whether they are there.

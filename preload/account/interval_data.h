@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Holds what the flush thread has taken in and not yet written, and the sums that it keeps meanwhile. One set for the
- * process; the files of a flush share it, each field with the file that changes it. Flush thread only. */
+ * process; the files of account/, merge/, labels/ and flush/ share it, each field with the file that changes it. Flush
+ * thread only. */
 #ifndef PP_ACCOUNT_INTERVAL_DATA_H
 #define PP_ACCOUNT_INTERVAL_DATA_H
 
@@ -8,26 +9,26 @@
 #include "account.h"
 
 struct pp_interval {
-    /* interval.c's */
+    /* flush/interval.c's */
     uint64_t start_ns, start_monotonic_ns; /* 0: no flush thread has begun in this process */
     uint64_t earlier_profiler_ns;          /* used by flush threads that have ended */
     bool said_exec;                        /* what was written last says that the process may end by exec */
     bool anything_new;
 
-    /* write_interval.c's. Lost with a flush that could not be written: becomes a [lost] sample of the next. */
+    /* flush/write_interval.c's. Lost with a flush that could not be written: becomes a [lost] sample of the next. */
     uint64_t unwritten_ns;
 
-    /* account.c's; drain.c adds to it, write_interval.c takes back what could not be written */
+    /* account.c's; flush/drain.c adds to it, flush/write_interval.c takes back what could not be written */
     struct pp_account account;
 
     /* pp_interval_reset clears all above, and has the rest forget what it holds. */
 
-    /* The log's ids, and the samples that use them: {thread, node, labels, state} -> {count, cpu}. drain.c's and
-     * stacks.c's, until write_interval.c has written them. */
+    /* The log's ids, and the samples that use them: {thread, node, labels, state} -> {count, cpu}. flush/drain.c's
+     * and merge/stacks.c's, until flush/write_interval.c has written them. */
     struct pp_tables tables;
     struct pp_arena arena;
     struct pp_intern samples;
-    struct pp_buffer trace_records; /* traces.c's: samples of single traces */
+    struct pp_buffer trace_records; /* flush/traces.c's: samples of single traces */
 };
 
 extern struct pp_interval pp_interval;

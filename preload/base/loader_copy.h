@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How the loader's tables are read: in place, or by copies where the program may take them away. */
+/* Reads the loader's tables: in place, or by copies where the program may take them away. */
 #ifndef PP_BASE_LOADER_COPY_H
 #define PP_BASE_LOADER_COPY_H
 

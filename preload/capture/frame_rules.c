@@ -129,7 +129,7 @@ static struct pp_frame_role role_of(const struct function *function, const struc
         if (!is_named(function, rule) || !is_in(function, &rule->file))
             continue;
         uint8_t local = find_local(reader, code, rule->local);
-        /* handle(self, scope, ...): endpoint.c reads what follows the route */
+        /* handle(self, scope, ...): context/endpoint.c reads what follows the route */
         bool has_scope = rule->rule >= PP_FRAME_ROUTE && rule->rule <= PP_FRAME_MOUNT;
         if (has_scope && find_local(reader, code, "scope") != local + 1)
             continue;

@@ -5,7 +5,6 @@
 
 #include "../cpython/layout.h"
 #include "tls_word.h"
-#include <stdbool.h>
 #include <stdint.h>
 
 /* An interpreter of this process. Start-up writes it before publishing it; handlers read it. */

@@ -49,7 +49,7 @@
 #define PP_DIGEST_COPY_MAX  (40 + PP_DIGEST_TEXT_MAX + PP_DIGEST_TABLE_MAX)
 #define PP_CODE_READ_MAX    48
 
-#define PP_WAITING_FUNCTIONS 7 /* awaiters.c's: callbacks that it knows */
+#define PP_WAITING_FUNCTIONS 7 /* context/awaiters.c's: callbacks that it knows */
 
 #define PP_THREAD_NAME_MAX 128 /* bytes, a NUL included */
 
@@ -138,7 +138,7 @@ struct pp_scratch {
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
     uint32_t awaiter_count;
-    uintptr_t suspended[PP_MAX_SUSPENDED]; /* suspended.c's */
+    uintptr_t suspended[PP_MAX_SUSPENDED]; /* context/suspended.c's */
     struct pp_python_frame awaiting[PP_MAX_AWAITING];
     struct pp_record_frame awaiting_resolved[PP_MAX_AWAITING];
     uintptr_t task; /* that the interpreter says it runs */
@@ -157,7 +157,7 @@ struct pp_learnt_attributes {
     struct pp_attribute flask_request, flask_url_rule, flask_rule;
     struct pp_attribute task_name, task_coroutine; /* of asyncio's that are made of Python */
     struct pp_attribute trio_parent;               /* of its nurseries */
-    uintptr_t no_wrapper; /* suspended.c's: a type of awaitables that await nothing themselves */
+    uintptr_t no_wrapper; /* context/suspended.c's: a type of awaitables that await nothing themselves */
     struct pp_attribute django_match, django_route, route_path, fastapi_path, fastapi_original, uvicorn_scope;
     struct pp_attribute aiohttp_match, aiohttp_route, aiohttp_resource, aiohttp_formatter, aiohttp_path, aiohttp_prefix;
     struct pp_attribute scope_type, scope_root, scope_app_root, scope_route, scope_fastapi, fastapi_router,
@@ -235,7 +235,7 @@ struct pp_slot_thread {
         bool cut, were_set;
         char text[PP_CONTEXT_TEXT_MAX];
     } labels;
-    bool ran_tasks;       /* as far as thread_context.c has seen */
+    bool ran_tasks;       /* as far as context/thread_context.c has seen */
     bool context_checked; /* the thread's Context has been found where it is expected */
     bool recalls;         /* slot->recalls are of this thread */
 };
@@ -258,17 +258,17 @@ struct pp_slot_flush {
     uint32_t seen_lost_samples;
     struct {
         uint64_t cpu_ns, samples;
-    } seen_not_selected[PP_NOT_SELECTED_STATES]; /* not_selected.c's */
+    } seen_not_selected[PP_NOT_SELECTED_STATES]; /* flush/not_selected.c's */
     uint64_t traces_pause_end_ns;                /* of the thread's CPU clock: traces_pause ended last */
-    /* thread_names.c's: the name that log_thread has, a string of log_segment, and its source */
+    /* labels/thread_names.c's: the name that log_thread has, a string of log_segment, and its source */
     uint32_t log_name, name_source, name_age;
     uint32_t log_named;                    /* id of the name below, 0: not found yet */
     uint64_t name_identity;                /* of the last thread that a handler has read, */
     bool several_names;                    /* and whether there were others */
     struct pp_leaf leaves[PP_LAST_STACKS]; /* of its last samples, in log_segment: a ring */
     uint32_t leaf_count;                   /* put into it so far */
-    /* contexts.c's: bits of the kinds that the thread is in at this place of the ring; the label set of those of them
-     * that a sample knows, in that segment. */
+    /* labels/contexts.c's: bits of the kinds that the thread is in at this place of the ring; the label set of those of
+     * them that a sample knows, in that segment. */
     uint32_t contexts, labels_known, labels_segment, labels;
     /* Names that a handler has read, UTF-8; "": none. The last one, and the first one, by which the thread is named in
      * all segments. */
@@ -286,8 +286,8 @@ struct pp_slot {
 
     struct pp_slot_thread thread;
     struct pp_slot_flush flush;
-    struct pp_context_texts
-        *texts;                   /* labels/contexts.c's; NULL: not needed so far. Kept for every thread of the slot */
+    /* labels/contexts.c's, kept for every thread of the slot; NULL: not needed so far */
+    struct pp_context_texts *texts;
     struct pp_awaiting *awaiting; /* a part of these */
     uint64_t timer_period_ns;     /* that the timer was set to: of the thread that sets it */
 

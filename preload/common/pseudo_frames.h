@@ -29,10 +29,11 @@
 #define PP_PSEUDO_OTHERS           "[code of others]" /* stands for frames that are not the application's only */
 #define PP_PSEUDO_LOOP             "[loop]"           /* stands for what is outside of a task: its event loop */
 #define PP_PSEUDO_MEANWHILE        "[native threads meanwhile]"
-#define PP_PSEUDO_NO_STACK         "[no stack]"
-#define PP_PSEUDO_STACK_LOST       "[stack lost in a damaged block]"
-#define PP_PSEUDO_FRAME_LOST       "[frame lost in a damaged block]"
 #define PP_PSEUDO_FRAME_OF_UNKNOWN "[frame of a kind unknown to this pyprof]"
+#define PP_PSEUDO_NO_STACK         "[no stack]" /* of a sample whose node is the root */
+/* Stand for definitions that were in a damaged block: the CPU time is known, the stack is not. */
+#define PP_PSEUDO_STACK_LOST "[stack lost in a damaged block]"
+#define PP_PSEUDO_FRAME_LOST "[frame lost in a damaged block]"
 
 /* A pseudo-frame that begins so is a part of a stack; any other is CPU time of which no stack is known. */
 #define PP_PSEUDO_PARTS                                                                                                \

@@ -4,7 +4,6 @@
 #include "../capture/safe_read.h"
 #include "coroutine.h"
 #include "names.h"
-#include "tasks.h"
 #include "trio.h"
 #include "values.h"
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "coroutine.h"
-#include "../capture/safe_read.h"
 
 bool pp_task_coroutine_read(const struct pp_context_reader *reader, uintptr_t task, uintptr_t *coroutine)
 {

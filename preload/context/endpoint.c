@@ -5,7 +5,6 @@
 #include "coroutine.h"
 #include "starlette.h"
 #include "suspended.h"
-#include "tasks.h"
 #include "trio.h"
 
 /* What frames tell, the outermost first. */

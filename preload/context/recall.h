@@ -5,8 +5,8 @@
  * place of 10,700 for the contexts, 19,100 in place of 28,400 for the whole handler.
  *
  * It is as safe and as right as reading: words are compared in the order in which they were read, so each is loaded
- * where reading would load it now, and equal words lead to equal results. Only direct readers record (objects.h). What
- * reading does not find by words it finds by the key. */
+ * where reading would load it now, and equal words lead to equal results. Only direct readers record
+ * (capture/objects.h). What reading does not find by words it finds by the key. */
 #ifndef PP_CONTEXT_RECALL_H
 #define PP_CONTEXT_RECALL_H
 

@@ -4,7 +4,6 @@
 #include "../capture/code_cache.h"
 #include "../capture/python_frames.h"
 #include "coroutine.h"
-#include "tasks.h"
 #include "values.h"
 
 #define WRAPPERS_MAX 2    /* awaitables around a generator: anext() with a default has two */

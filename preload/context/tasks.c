@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tasks.h"
 #include "../capture/frame_rules.h"
-#include "../capture/safe_read.h"
 #include "awaiters.h"
 #include "coroutine.h"
 #include "suspended.h"

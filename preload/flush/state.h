@@ -13,7 +13,8 @@
 enum pp_flush_life {
     PP_FLUSH_NONE,
     PP_FLUSH_LEFT,   /* the thread has ended for good, the process goes on */
-    PP_FLUSH_NEEDED, /* the thread is to be made: in the child of fork, or while it is paused */
+    PP_FLUSH_NEEDED, /* the thread is to be made: in the child of fork, or while it is paused; or only the
+                         process's children can make it (pp_flush_thread_in_child) */
     PP_FLUSH_RUNS,
     PP_FLUSH_PAUSES, /* the thread is to end, and will be made again */
     PP_FLUSH_LEAVES, /* the thread is to write the rest and end for good */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the interval (interval_data.h) as blocks into the log, and decides when a segment ends. Flush thread only. */
+/* Writes the interval (account/interval_data.h) as blocks into the log, and decides when a segment ends. Flush thread
+ * only. */
 #ifndef PP_FLUSH_WRITE_INTERVAL_H
 #define PP_FLUSH_WRITE_INTERVAL_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The signal handler: what it does with a signal of our timers. */
+/* Handles a signal of our timers: takes a sample, leaves it out or counts it as lost. */
 #ifndef PP_HANDLER_HANDLER_H
 #define PP_HANDLER_HANDLER_H
 

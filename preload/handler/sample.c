@@ -95,7 +95,7 @@ static bool on_other_stack(const struct pp_slot *slot, uintptr_t sp)
     return top && low && (sp < low || sp >= top);
 }
 
-/* Walks the native stack. async-signal-safe, except by libunwind (libunwind_walk.h). */
+/* Walks the native stack. async-signal-safe, except by libunwind (capture/libunwind_walk.h). */
 static void walk_native(struct pp_slot *slot, const ucontext_t *registers, struct pp_native_stack *native)
 {
     uintptr_t stack_top = atomic_load_explicit(&slot->thread.stack_top, memory_order_acquire);

@@ -73,7 +73,8 @@ static bool moves_children(long number, long a, long b)
 {
     if (number == SYS_unshare)
         return a & CLONE_NEWPID && !(a & CLONE_NEWUSER);
-    return number == SYS_setns && (int)(b ? b : pp_syscall4(SYS_ioctl, (int)a, NS_GET_NSTYPE, 0, 0)) == CLONE_NEWPID;
+    int type = (int)b; /* 0: whatever the descriptor is of */
+    return number == SYS_setns && (type ? type : pp_syscall4(SYS_ioctl, (int)a, NS_GET_NSTYPE, 0, 0)) == CLONE_NEWPID;
 }
 
 /* Whether a call in pp_confining_calls takes rights. In a program of several threads the others keep theirs, and so

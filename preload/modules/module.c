@@ -4,11 +4,9 @@
 #include "../base/elf_names.h"
 #include "../base/mappings.h"
 #include "../base/message.h"
-#include "../base/safe_copy.h"
 #include "../base/syscalls.h"
 #include "../common/log_format.h"
 #include "module_list.h"
-#include <fcntl.h>
 #include <string.h>
 
 #define MAX_PATH 4096

@@ -29,7 +29,7 @@ struct pp_module {
     /* Owned by the log writer: the id of the module in that segment of the log, 0 when it was never written. */
     uint32_t log_id, log_segment;
 
-    bool exports_no_context; /* context_facts.c has searched it */
+    bool exports_no_context; /* labels/context_facts.c has searched it */
 
     struct pp_module_private *private;
 };

@@ -5,7 +5,6 @@
 #include "../capture/capture.h"
 #include "../capture/python_walk.h"
 #include "../modules/modules.h"
-#include <string.h>
 
 /* Number of jumps from the eval function into another function that make that its .cold part. The bytes are not decoded
  * from the start, so a few matches may be chance. */

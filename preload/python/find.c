@@ -13,7 +13,6 @@
 #include "tls.h"
 #include <dlfcn.h>
 #include <limits.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
 

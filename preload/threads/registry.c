@@ -5,12 +5,10 @@
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
-#include "../capture/slot_memory.h"
 #include "../common/pseudo_frames.h"
 #include "perf_clock.h"
 #include "reasons.h"
 #include <errno.h>
-#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/auxv.h>

@@ -135,7 +135,7 @@ void pp_timer_follow(struct pp_slot *slot, bool sampled)
     uint64_t interval_ns = interval_of(slot);
     bool changed = slot->timer_period_ns != interval_ns;
     /* a short thread's first sample comes at its first tick, whatever the rate: it is estimated by that
-     * (short_threads.h) */
+     * (account/short_threads.h) */
     bool waits_for_first = slot->thread.start_routine && !atomic_load(&slot->thread.cpu_end_ns);
     enum pp_first_expiry first = !changed ? PP_FIRST_AS_DUE : waits_for_first ? PP_FIRST_TICK : PP_FIRST_RANDOM;
     if (id >= 0 && (changed || (sampled && interval_ns != EACH_TICK_NS)))

@@ -49,7 +49,7 @@ void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style sty
 void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
     __attribute__((format(printf, 4, 5)));
 #define pt_print_paragraph(...) pt_put_paragraph(stdout, __VA_ARGS__)
-/* Prints one below a heading, indented as a whole. */
+/* Prints a paragraph below a heading, indented as a whole. */
 #define pt_print_note(...) (fputs("  ", stdout), pt_print_paragraph(2, 2, __VA_ARGS__))
 
 /* Prints a paragraph after `indentation` columns whose words are not cut, so that paths can be copied. */

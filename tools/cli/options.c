@@ -180,7 +180,7 @@ static bool check_choice(const struct pt_option *option, const char *argument)
     return found;
 }
 
-/* Takes what diff compares (share, cpu, time), or whose CPU it was (group.h). */
+/* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
 static void parse_by(struct pt_cli *cli, const char *argument)
 {
     if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)

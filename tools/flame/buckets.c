@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "buckets.h"
 
-#include <stdlib.h>
-
 #include "../model/time_bins.h"
 
 #define MAX_BUCKETS 400

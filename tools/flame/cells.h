@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cells of the page: the CPU time of the tree's nodes by time and thread. */
+/* Makes the cells of the page: the CPU time of the tree's nodes by time and thread. */
 #ifndef PT_FLAME_CELLS_H
 #define PT_FLAME_CELLS_H
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One tree of one or two profiles. */
-#include <inttypes.h>
+/* Makes one tree of one or two profiles, with its cells. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "../model/frame_text.h"
 #include "../query/group.h"
 #include "../view/uncertainty.h"
 #include "cells.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by time. */
+/* Makes the cells of profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by
+ * time. */
 #ifndef PT_FLAME_MANY_H
 #define PT_FLAME_MANY_H
 

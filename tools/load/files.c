@@ -3,15 +3,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../base/numbers.h"
-#include "../base/output.h"
 #include "../log/reader.h"
 #include "alive.h"
 #include "read_file.h"

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -14,8 +15,9 @@ void *pt_read_file(const char *path, size_t most, size_t *size)
     struct stat status;
     if (descriptor < 0)
         return NULL;
-    if (fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) {
-        int error = S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+    bool found = fstat(descriptor, &status) == 0;
+    if (!found || !S_ISREG(status.st_mode)) {
+        int error = !found ? errno : S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
         close(descriptor);
         errno = error;
         return NULL;

@@ -8,9 +8,6 @@
 #include "frame_text.h"
 #include "process_parts.h"
 
-/* Replaces a definition that was in a damaged block: the CPU time is known, the stack is not. */
-/* The stack of a sample whose node is the root. */
-
 static uint32_t known(const struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id)
 {
     const struct pt_id_table *table = &ids->maps[kind];

@@ -7,7 +7,7 @@
  * lose all frames is "[interpreter]", "[native]" or "[code of others]". Marks of native stacks that are not complete
  * stay only where a frame that stays follows from native code, or where the stack ends.
  *
- * What is outside of a task (task_stacks.h), the event loop, is "[loop]". "[creator]" there stays as it is.
+ * What is outside of a task (model/task_stacks.h), the event loop, is "[loop]". "[creator]" there stays as it is.
  */
 #ifndef PT_QUERY_FOLD_H
 #define PT_QUERY_FOLD_H

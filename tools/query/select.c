@@ -8,7 +8,6 @@
 #include "../model/frame_text.h"
 #include "../model/selection.h"
 #include "../model/task_stacks.h"
-#include "../model/time_bins.h"
 #include "../model/traces.h"
 #include "fold.h"
 #include "group.h"

@@ -6,7 +6,7 @@
 #include "../model/model.h"
 
 /*
- * Puts tasks into the stacks (task_stacks.h), removes the samples that --thread with a name, --focus and --ignore
+ * Puts tasks into the stacks (model/task_stacks.h), removes the samples that --thread with a name, --focus and --ignore
  * exclude, and folds the native frames that --native leaves out. Returns false after a message if no sample is left,
  * or if none has the context that is asked for.
  */

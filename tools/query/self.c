@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "self.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "../../preload/common/pseudo_frames.h"
-#include "../model/kind.h"
-#include "package.h"
 
 /* Returns whether a pseudo-frame is CPU time of which no stack is known, and not a part of a stack. */
 static bool stands_alone(const char *text)

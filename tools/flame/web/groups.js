@@ -2,7 +2,7 @@
 
 const NO_GROUP = "(none)", LEFT_OUT = "[not selected]", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
-/* As in tools/query/self.c: pseudo-frames that are a part of a stack, and no CPU time of their own. */
+/* PP_PSEUDO_PARTS in preload/common/pseudo_frames.h: pseudo-frames that are a part of a stack, and no CPU time of their own. */
 const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\]|await)/;
 const GENERATED = /^<(?!string>$|stdin>$)/;
 
