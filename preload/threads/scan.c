@@ -242,13 +242,17 @@ static void check_main(void)
     atomic_store(&pp_process.main_ended, true);
 }
 
-/* Returns after what time to scan for threads that bypass our wrappers; 0: there are none. */
+uint64_t pp_scan_pause_ns(uint64_t quiet_ns)
+{
+    uint64_t pause_ns = quiet_ns / QUIET_SHARE;
+    return pause_ns < OFTEN_NS ? OFTEN_NS : pause_ns < SELDOM_NS ? pause_ns : SELDOM_NS;
+}
+
 static uint64_t pause_of(bool fresh, uint64_t now)
 {
-    uint64_t quiet = (now - changed_ns) / QUIET_SHARE;
-    if (fresh || (unregistered && quiet < OFTEN_NS))
+    if (fresh)
         return OFTEN_NS;
-    return !unregistered ? 0 : quiet < SELDOM_NS ? quiet : SELDOM_NS;
+    return unregistered ? pp_scan_pause_ns(now - changed_ns) : 0;
 }
 
 uint64_t pp_threads_scan(int flush_tid)

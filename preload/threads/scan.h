@@ -10,6 +10,10 @@
  * the flush thread. Returns after how many ns to scan again, 0: with the next flush. Flush thread only. */
 uint64_t pp_threads_scan(int flush_tid);
 
+/* Returns after how many ns a program is to be scanned again whose threads bypass our wrappers, if none of them has
+ * come or gone for quiet_ns: a thread is found within a quarter of that time, or a second. Any context. */
+uint64_t pp_scan_pause_ns(uint64_t quiet_ns);
+
 struct pp_slot;
 /* Marks the slot of a thread that is gone ENDED, with the last known value of its clock, unless the thread has reported
  * its end. Flush thread only. */
