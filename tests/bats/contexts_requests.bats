@@ -313,7 +313,7 @@ del counts[0]
 print({function: dict(of) for function, of in counts.items()})
 for function in "direct", "spawned", "pool", "nested", "applied", "given":
     of = counts[function]
-    assert of["/" + function] > 15 and of["/" + function] > 0.9 * sum(of.values()), (function, of)
+    assert of["/" + function] > 2 and of["/" + function] > 0.9 * sum(of.values()), (function, of)
 for function, of in counts.items():
     assert not of.keys() - {"(none)", "/" + function}, (function, of)
 for function in "worker", "thread":

@@ -1134,6 +1134,8 @@ for path in "/spawns", "/named":
     assert served({"PATH_INFO": path, "REQUEST_METHOD": "GET"}, lambda status, headers: None) == [b"done"]
 assert left[0].get() == []  # what is left by a request has greenlets that are no request's
 assert gevent.threadpool.ThreadPool.spawn.__name__ == "spawn" and gevent.threadpool.ThreadPool.spawn.__doc__
+import inspect
+assert str(inspect.signature(gevent.threadpool.ThreadPool.spawn)) == "(self, func, *args, **kwargs)"
 assert gevent.spawn(names).get() == []
 END
     timeout 60 "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"

@@ -7,6 +7,7 @@ gevent gives them no copy of the context.
 from __future__ import annotations
 
 import sys
+from functools import wraps
 
 from . import _served
 from ._requests import Spawned, django_name, flask_name, name_of
@@ -67,8 +68,7 @@ def _follow_threads(pool: Any) -> None:
         context = name_of(_context) if _served.get() is not None else None
         return real(self, func if context is None else _Work(func, context), *args, **kwargs)
 
-    spawn.__doc__, spawn.__qualname__, spawn.__module__ = real.__doc__, real.__qualname__, real.__module__
-    pool.spawn = spawn
+    pool.spawn = wraps(real)(spawn)  # its name and signature
 
 
 # What is not followed yet: it may be imported later.
