@@ -1146,6 +1146,34 @@ counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] i
 assert counted == {"/spawns": 1, "own name": 1}, counted'
 }
 
+@test "wsgi() is called while another wsgi() looks for gevent's classes" {
+    cat >twice.py <<'END'
+import sys
+import types
+
+import libpyprof
+
+
+class Meanwhile(types.ModuleType):
+    """Has its class after another thread, in whose place it is here, has followed gevent."""
+
+    calls = 0
+
+    def __getattr__(self, name):
+        self.calls += 1
+        if self.calls == 1:
+            libpyprof.wsgi(lambda environ, start_response: [])
+        return type(name, (), {"add_spawn_callback": staticmethod(print), "spawn": print})
+
+
+for name in "gevent.greenlet", "gevent.threadpool":
+    sys.modules[name] = Meanwhile(name)
+libpyprof.wsgi(lambda environ, start_response: [])
+assert sys.modules["gevent.greenlet"].calls == 2
+END
+    timeout 60 "$PYPROF" run -- "$PYTHON" twice.py 2>run.err || fail "$(cat run.err)"
+}
+
 @test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
     with_a_python kept_under_gevent
 }

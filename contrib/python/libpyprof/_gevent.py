@@ -78,10 +78,15 @@ _left: Any = {
 }
 
 
+def _follow(module: str) -> None:
+    kind, follow_it = _left[module]
+    found = getattr(sys.modules.get(module), kind, None)  # it may be being imported
+    if found is not None and _left.pop(module, None):
+        follow_it(found)
+
+
 def follow() -> None:
-    """Follows those parts of gevent that are imported."""
-    for module in [name for name in _left if name in sys.modules]:
-        kind, follow_it = _left[module]
-        found = getattr(sys.modules[module], kind, None)  # it may be being imported
-        if found is not None and _left.pop(module, None):
-            name_of(follow_it, found)
+    """Follows those parts of gevent that are imported. Another thread may do so meanwhile, and change what is left."""
+    for module in tuple(_left):
+        if module in sys.modules:
+            name_of(_follow, module)
