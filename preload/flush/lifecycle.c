@@ -148,7 +148,8 @@ void pp_flush_thread_outlives_main(void)
 
 void pp_flush_to_the_end(void)
 {
-    end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
+    if (!pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_LEFT)) /* it could not be made, and is not made in a child either */
+        end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
     pp_warn_rest();
 }
 

@@ -32,15 +32,17 @@
 #define SYSCALL_USER_DISPATCH_ON 1
 
 /* Ends profiling: everything is written, no timer, thread, handler or lock of ours is left, and our wrappers pass calls
- * through. A filter may be for all threads, so each thread that installs a filter waits for this. */
+ * through. A filter may be for all threads, so each thread that installs a filter waits for this. A process whose flush
+ * thread could not be made has our handler and our fork hooks, too: its children would be profiled. */
 static void end_profiling(void)
 {
     static const struct timespec pause = {0, POLL_NS};
     if (!pp_process_is_profiled())
         return;
     pp_lock_acquire(&pp_process.ending);
-    if (pp_is_enabled()) {
-        pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
+    if (!atomic_load(&pp_process.silent)) {
+        if (pp_is_enabled())
+            pp_warn_once(PP_CAUSE_SANDBOX, "the program installs a seccomp filter: profiling ends here");
         pp_flush_to_the_end();
         const struct pp_slot *slot = pp_slot_here();
         atomic_store(&pp_capture.enabled, 0);
@@ -72,7 +74,7 @@ static bool installs_filter(long number, long a, long b, long c)
 static bool moves_children(long number, long a, long b)
 {
     if (number == SYS_unshare)
-        return a & CLONE_NEWPID && !(a & CLONE_NEWUSER);
+        return a & CLONE_NEWPID && !(a & (CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM));
     int type = (int)b; /* 0: whatever the descriptor is of */
     return number == SYS_setns && (type ? type : pp_syscall4(SYS_ioctl, (int)a, NS_GET_NSTYPE, 0, 0)) == CLONE_NEWPID;
 }

@@ -146,6 +146,8 @@ burn(0.3)
 how, others = sys.argv[1], ()
 if how == "unshare":
     error = libc.unshare(NEWUSER | NEWPID)
+elif how == "unshare-memory":
+    error = libc.unshare(0x100 | NEWPID)  # CLONE_VM: a process of one thread shares its memory with none
 else:
     descriptor, others = another_namespace()
     error = libc.setns(descriptor, NEWPID if how == "setns" else 0)
@@ -158,13 +160,13 @@ print(error, os.waitpid(child, 0)[1] >> 8)
 for other in others:
     os.kill(other, 9)
 END
-    for how in unshare setns setns-any; do
+    for how in unshare unshare-memory setns setns-any; do
         OUT=$PWD/$how
         PYPROF_OUT=$OUT profiled unshare -U -r "$PYTHON" moved.py $how >out.txt 2>err.txt || fail "$how: $(cat err.txt)"
         [ "$(cat out.txt)" = "0 7" ] || fail "$how: $(cat out.txt)"
         collapsed >"$how.txt"
         cpu_near "$(reader inclusive "$how.txt" burn_child)" 400000000 15 "$how: the child"
-        if [ $how = unshare ]; then
+        if [[ $how = unshare* ]]; then
             grep -qx 'pyprof: cannot make a thread: process [0-9]* is in no profile from here on' err.txt || fail "$(cat err.txt)"
         else
             ! grep pyprof err.txt || fail "$how: it says: $(cat err.txt)"

@@ -35,6 +35,43 @@ FORBIDDEN="222,223,224,226 310 98 434,436,438 999 writing naming"
     done
 }
 
+@test "a seccomp filter after the flush thread could not be made again: the process and its children live" {
+    needs_namespaces -U -r -p -m
+    cat >moved.py <<'END'
+import ctypes, os, time
+
+class Program(ctypes.Structure):
+    _fields_ = [("length", ctypes.c_ushort), ("code", ctypes.c_void_p)]
+
+class Instruction(ctypes.Structure):
+    _fields_ = [("code", ctypes.c_ushort), ("t", ctypes.c_ubyte), ("f", ctypes.c_ubyte), ("k", ctypes.c_uint)]
+
+def burn():
+    until = time.thread_time() + 0.2
+    while time.thread_time() < until:
+        sum(range(1000))
+
+libc = ctypes.CDLL(None)
+burn()
+assert libc.unshare(0x10000000 | 0x20000000) == 0  # CLONE_NEWUSER | CLONE_NEWPID: the kernel makes no thread afterwards
+steps = [(0x20, 0, 0, 0)]
+for forbidden in 222, 223, 226, 310:  # timer_create and its kin, process_vm_readv
+    steps += [(0x15, 0, 1, forbidden), (6, 0, 0, 0x80000000)]
+steps += [(6, 0, 0, 0x7FFF0000)]
+code = (Instruction * len(steps))(*steps)
+assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(Program(len(code), ctypes.addressof(code)))) == 0
+burn()
+child = os.fork()
+if child == 0:
+    burn()
+    os._exit(7)
+print(os.waitpid(child, 0)[1])
+END
+    ulimit -Sc 0
+    PYPROF_HZ=1000 profiled unshare -U -r "$PYTHON" moved.py >with.txt 2>with.err || fail "$?: $(cat with.err)"
+    [ "$(cat with.txt)" = 1792 ] || fail "the child: $(cat with.txt)"
+}
+
 @test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
     # The profile of children with no rights left goes elsewhere.
     "$PYTHON" "$WORKLOADS/rights_given_up.py" >plain.txt
