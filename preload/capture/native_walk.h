@@ -108,6 +108,6 @@ bool pp_native_read(const struct pp_native_stack *stack, void *to, uintptr_t fro
 void pp_native_resume(uintptr_t ip, uintptr_t cfa, uintptr_t stack_top, struct pp_native_stack *stack);
 
 /* Does what pp_native_resume does, at a frame whose frame pointer leads to its caller's, with the return address
- * behind. */
+ * after it. */
 void pp_native_resume_at_frame_pointer(uintptr_t ip, uintptr_t stack_top, struct pp_native_stack *stack);
 #endif

@@ -133,12 +133,6 @@ bool pp_str_open(const struct pp_object_reader *reader, uintptr_t object, uint32
 /* Whether the object is a str with these ASCII characters. async-signal-safe. */
 bool pp_str_is(const struct pp_object_reader *reader, uintptr_t object, const char *ascii);
 
-/* Returns the bytes of an object's header, its type included. async-signal-safe. */
-static inline unsigned pp_object_header(const struct pp_object_reader *reader)
-{
-    return reader->python->layout.object_type + (unsigned)sizeof(uintptr_t);
-}
-
 /* Whether the object is of this class or a subclass. async-signal-safe. */
 bool pp_object_has_class(const struct pp_object_reader *reader, uintptr_t object, enum pp_class class);
 

@@ -24,10 +24,10 @@
 
 /* Made by the tools. */
 #define PP_PSEUDO_GC               "[gc]"
-#define PP_PSEUDO_INTERPRETER      "[interpreter]"    /* stands for frames of the interpreter only */
-#define PP_PSEUDO_NATIVE           "[native]"         /* stands for native frames only */
-#define PP_PSEUDO_OTHERS           "[code of others]" /* stands for frames that are not the application's only */
-#define PP_PSEUDO_LOOP             "[loop]"           /* stands for what is outside of a task: its event loop */
+#define PP_PSEUDO_INTERPRETER      "[interpreter]"    /* in place of frames of the interpreter only */
+#define PP_PSEUDO_NATIVE           "[native]"         /* in place of native frames only */
+#define PP_PSEUDO_OTHERS           "[code of others]" /* in place of frames that are not the application's only */
+#define PP_PSEUDO_LOOP             "[loop]"           /* in place of what is outside of a task: its event loop */
 #define PP_PSEUDO_MEANWHILE        "[native threads meanwhile]"
 #define PP_PSEUDO_FRAME_OF_UNKNOWN "[frame of a kind unknown to this pyprof]"
 #define PP_PSEUDO_NO_STACK         "[no stack]" /* of a sample whose node is the root */

@@ -16,7 +16,7 @@
 static bool find_current(const struct pp_object_reader *reader, struct pp_greenlet_facts *facts)
 {
     uint8_t code[32];
-    if (facts->size == pp_object_header(reader) + NEW_SIZE)
+    if (facts->size == (uintptr_t)reader->python->layout.ob_size + NEW_SIZE)
         return true;
     if (facts->size < OLD_SIZE_MIN || !pp_object_copy(reader, code, facts->getter, sizeof code))
         return false;

@@ -205,7 +205,7 @@ struct pp_python_layout {
         uint8_t dk_log2_size, dk_log2_index_bytes;
         uint8_t dk_kind; /* 3.11+: DICT_KEYS_GENERAL is 0 */
         uint8_t dk_nentries, dk_indices;
-        uint8_t values; /* of PyDictValues: where the values begin, since 3.13 behind a word of sizes */
+        uint8_t values; /* of PyDictValues: where the values begin, since 3.13 after a word of sizes */
     } dict_keys;
     /* An instance of a class with managed_dict: bytes before the object [internal/pycore_object.h]. */
     struct {

@@ -17,6 +17,7 @@
 #include "../../preload/python/line_table.h"
 #include "../unit/libc_functions.h"
 #include "contexts.h"
+#include "counts.h"
 #include "places.h"
 #include "plain.h"
 #include "preload/handler/handler.h"
@@ -34,18 +35,6 @@
 #define LINE_CACHE   8192
 #define TABLES_STEPS 50000u  /* then the merge starts a new segment */
 #define CODES_STEPS  200000u /* then the code caches are forgotten */
-
-static struct {
-    uint64_t steps, repeats, samples;
-    uint64_t right, wrong, refused;
-    uint64_t torn, recovered, refused_good, vanished;
-    uint64_t native_whole, exact, surplus, bad_pairing, unpaired, wrong_merge, merged, unwinding;
-    uint64_t generated; /* in code outside every module: a JIT's */
-    uint64_t wrong_state, collecting, without_gil;
-    uint64_t switching; /* between greenlets */
-    uint64_t reasons[PP_REASON_COUNT], native_reasons[PP_REASON_COUNT];
-    unsigned depth, runs, native;
-} count;
 
 static struct pp_python python;
 static uintptr_t (*thread_state)(void);
@@ -138,7 +127,7 @@ static bool complain(const char *what, uintptr_t pc, const struct truth_frame *f
 {
     if (!print_more(what))
         return false;
-    fprintf(stderr, "# step %llu, at ", (unsigned long long)count.steps);
+    fprintf(stderr, "# step %llu, at ", (unsigned long long)torture_count.steps);
     places_print_address(stderr, pc);
     fprintf(stderr, ": %s\n", what);
     if (frames)
@@ -189,9 +178,9 @@ static const char *compare_pairing(const struct sample *sample)
         eval += pp_in_eval(sample->native[i]);
     if (!whole)
         return NULL;
-    count.native_whole++;
+    torture_count.native_whole++;
     if (eval == runs) {
-        count.exact++;
+        torture_count.exact++;
         return NULL;
     }
     unsigned innermost = 0;
@@ -199,7 +188,7 @@ static const char *compare_pairing(const struct sample *sample)
         innermost++;
     if (eval != runs + 1 || (!counted && runs && sample->runs[0].native == innermost))
         return eval < runs ? "fewer native eval frames than runs" : "a native eval frame without a run";
-    count.surplus++;
+    torture_count.surplus++;
     return NULL;
 }
 
@@ -242,15 +231,15 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
     uint32_t node = pp_stack_node(&tables, slot, sample->head, reasons);
     const char *why;
     bool unpaired = reasons[PP_REASON_PYTHON_UNPAIRED] != before;
-    count.merged++;
-    count.unpaired += unpaired;
+    torture_count.merged++;
+    torture_count.unpaired += unpaired;
     if (sample->head->python_reason != PP_REASON_NONE)
         return;
     if ((why = compare_pairing(sample)) && unpaired && in_unwinder(pc)) {
-        count.unwinding++;
-        count.unpaired--;
+        torture_count.unwinding++;
+        torture_count.unpaired--;
     } else if (why) {
-        count.bad_pairing++;
+        torture_count.bad_pairing++;
         if (complain(why, pc, frames, frame_count)) {
             fprintf(stderr, "# native:");
             for (unsigned i = 0; i < sample->head->native_frames && i < 40; i++) {
@@ -263,7 +252,7 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
             fprintf(stderr, "\n");
         }
     } else if ((why = node ? compare_merged(frames, frame_count, node) : "no merged stack")) {
-        count.wrong_merge++;
+        torture_count.wrong_merge++;
         complain(why, pc, frames, frame_count);
     } else if (unpaired) {
         complain("the merge calls it unpaired", pc, frames, frame_count);
@@ -274,8 +263,8 @@ static void merge(const struct sample *sample, const struct truth_frame *frames,
 static const char *compare_state(uint32_t state, const struct truth_frame *frames, unsigned frame_count)
 {
     bool without_gil = (state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL)) == PP_STATE_GIL_KNOWN;
-    count.collecting += (state & PP_STATE_GC) != 0;
-    count.without_gil += without_gil;
+    torture_count.collecting += (state & PP_STATE_GC) != 0;
+    torture_count.without_gil += without_gil;
     if (without_gil && !other_threads && !truth_allows(frames, frame_count, TRUTH_LINE_WAITS))
         return "without the GIL";
     if (state & PP_STATE_GC && !truth_allows(frames, frame_count, TRUTH_LINE_COLLECTS))
@@ -286,11 +275,11 @@ static const char *compare_state(uint32_t state, const struct truth_frame *frame
 /* Between two greenlets the stack may be either's: no Python frame must come out of the merge. */
 static void examine_switch(const struct sample *sample, uintptr_t pc)
 {
-    count.switching++;
+    torture_count.switching++;
     uint32_t node = pp_stack_node(&tables, slot, sample->head, reasons);
     const char *why = node ? compare_merged(NULL, 0, node) : "no merged stack";
     if (why) {
-        count.wrong_merge++;
+        torture_count.wrong_merge++;
         complain(why, pc, NULL, 0);
     }
 }
@@ -302,13 +291,13 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     static bool was_coming;
     struct sample sample = open_sample(head);
     enum truth_leaf leaf, plain_leaf;
-    count.samples++;
-    count.generated += !pp_module_find(pc);
-    count.native_reasons[head->native_reason]++;
+    torture_count.samples++;
+    torture_count.generated += !pp_module_find(pc);
+    torture_count.native_reasons[head->native_reason]++;
     if (head->native_reason != PP_REASON_NONE)
         places_count(PLACE_TRUNCATED, head->native_frames ? sample.native[head->native_frames - 1] : pc);
-    if (head->native_frames > count.native)
-        count.native = head->native_frames;
+    if (head->native_frames > torture_count.native)
+        torture_count.native = head->native_frames;
 
     if (pp_greenlet_switch(sample.native, head->native_frames, head->python_reason == PP_REASON_PYTHON_TORN)) {
         examine_switch(&sample, pc);
@@ -317,12 +306,12 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
     }
     int plain_count = plain_walk(thread_state(), plain, FRAMES);
     bool good = plain_count >= 0 && !truth_compare(plain, (unsigned)plain_count, false, &plain_leaf);
-    count.torn += !good;
+    torture_count.torn += !good;
 
     if (head->python_reason != PP_REASON_NONE) {
-        count.refused++;
-        count.reasons[head->python_reason]++;
-        count.refused_good += good;
+        torture_count.refused++;
+        torture_count.reasons[head->python_reason]++;
+        torture_count.refused_good += good;
         places_count(good ? PLACE_REFUSED : PLACE_LOST, pc);
         was_coming = false;
         merge(&sample, frames, 0, pc);
@@ -337,26 +326,26 @@ static void examine(const struct pp_record_sample *head, uintptr_t pc)
             frames[total - 1 - i].code = &preparing;
         }
     }
-    if (total > count.depth)
-        count.depth = total;
-    if (head->runs > count.runs)
-        count.runs = head->runs;
+    if (total > torture_count.depth)
+        torture_count.depth = total;
+    if (head->runs > torture_count.runs)
+        torture_count.runs = head->runs;
     const char *why = truth_compare(frames, total, true, &leaf);
     if (why) {
-        count.wrong++;
+        torture_count.wrong++;
         complain(why, pc, frames, total);
     } else {
-        count.right++;
-        count.recovered += !good;
+        torture_count.right++;
+        torture_count.recovered += !good;
     }
     if ((why = compare_state(head->state, frames, total))) {
-        count.wrong_state++;
+        torture_count.wrong_state++;
         complain(why, pc, frames, total);
     }
     /* a frame that came does not go again before it was entered */
     if (was_coming && leaf == TRUTH_LEAF_KNOWN && entered_depth == truth_depth() && entered_shadow == truth_current() &&
         !truth_switching()) {
-        count.vanished++;
+        torture_count.vanished++;
         complain("a frame that was just called has gone again", pc, frames, total);
     }
     was_coming = leaf == TRUTH_LEAF_COMING && !truth_switching();
@@ -372,7 +361,7 @@ static void examine_either(const struct pp_record_sample *head, uintptr_t pc)
         return;
     }
     const char *why = contexts_compare(head);
-    count.samples++;
+    torture_count.samples++;
     if (why)
         complain(why, pc, NULL, 0);
 }
@@ -406,23 +395,23 @@ static void on_trap(int number, siginfo_t *info, void *argument)
     uintptr_t pc = (uintptr_t)registers[REG_RIP];
     int saved_errno = errno;
     (void)number, (void)info;
-    if (stopping || count.steps >= most_steps) {
+    if (stopping || torture_count.steps >= most_steps) {
         registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
     } else {
         registers[REG_EFL] |= TRAP_FLAG;
         /* a string instruction traps after each of its repeats; nothing of the interpreter's changes in them */
         if (pc == last_pc) {
-            count.repeats++;
+            torture_count.repeats++;
         } else {
             last_pc = pc;
-            if (++count.steps % TABLES_STEPS == 0)
+            if (++torture_count.steps % TABLES_STEPS == 0)
                 pp_tables_reset(&tables);
-            if (count.steps % CODES_STEPS == 0) {
+            if (torture_count.steps % CODES_STEPS == 0) {
                 memset(line_cache, 0, sizeof line_cache);
                 pp_tables_reset(&tables);
                 pp_codes_reset();
             }
-            if (count.steps % sampled_each == 0)
+            if (torture_count.steps % sampled_each == 0)
                 sample_at(context, pc);
         }
     }
@@ -552,56 +541,5 @@ void torture_limit(uint64_t steps)
 
 uint64_t torture_steps(void)
 {
-    return count.steps;
-}
-
-static const char *const reason_names[] = {
-#define X(name, text) #name,
-    PP_REASONS(X)
-#undef X
-};
-
-void torture_report(void)
-{
-    printf("steps=%llu", (unsigned long long)count.steps);
-#define FIELD(name) printf(" " #name "=%llu", (unsigned long long)count.name)
-    FIELD(samples);
-    FIELD(right);
-    FIELD(wrong);
-    FIELD(refused);
-    FIELD(refused_good);
-    FIELD(torn);
-    FIELD(recovered);
-    FIELD(vanished);
-    FIELD(native_whole);
-    FIELD(exact);
-    FIELD(surplus);
-    FIELD(bad_pairing);
-    FIELD(unpaired);
-    FIELD(wrong_merge);
-    FIELD(wrong_state);
-    FIELD(collecting);
-    FIELD(without_gil);
-    FIELD(unwinding);
-    FIELD(generated);
-    FIELD(merged);
-    FIELD(switching);
-    FIELD(repeats);
-#undef FIELD
-    printf(" depth=%u runs=%u native=%u eval_ranges=%u\n", count.depth, count.runs, count.native,
-           atomic_load(&pp_capture.eval_range_count));
-    for (unsigned i = 1; i < PP_REASON_COUNT; i++) {
-        if (count.reasons[i])
-            printf("# python: %s %llu\n", reason_names[i], (unsigned long long)count.reasons[i]);
-        if (count.native_reasons[i])
-            printf("# native: %s %llu\n", reason_names[i], (unsigned long long)count.native_reasons[i]);
-    }
-    for (uint32_t i = 0; i < atomic_load(&pp_capture.eval_range_count); i++) {
-        printf("# eval range of %lu bytes: ",
-               (unsigned long)(pp_capture.eval_ranges[i].end - pp_capture.eval_ranges[i].start));
-        places_print_address(stdout, pp_capture.eval_ranges[i].start);
-        printf("\n");
-    }
-    places_print();
-    fflush(stdout);
+    return torture_count.steps;
 }

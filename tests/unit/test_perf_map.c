@@ -2,6 +2,7 @@
  * the list that debuggers read. */
 #include "../../preload/modules/gdb_jit.h"
 #include "../../preload/modules/perf_map.h"
+#include "../workloads/lib/jit_object.h"
 #include "random.h"
 #include <elf.h>
 #include <fcntl.h>
@@ -299,48 +300,15 @@ static void test_not_a_file_of_ours(void **state)
     assert_int_equal(ranges.count, 0);
 }
 
-/* An object as LLVM registers it: not linked, its section placed. */
-struct object {
-    Elf64_Ehdr header;
-    Elf64_Shdr sections[4];
-    Elf64_Sym symbols[3];
-    char strings[32];
-};
-
-struct entry {
-    struct entry *next, *previous;
-    const void *image;
-    uint64_t size;
-};
-
 static struct {
     uint32_t version, action;
-    struct entry *relevant, *first;
+    struct jit_entry *relevant, *first;
 } descriptor = {.version = 1};
 
-static void make_object(struct object *object, uintptr_t at, const char *name)
+/* As LLVM registers it. */
+static void make_object(struct jit_object *object, uintptr_t at, const char *name)
 {
-    memset(object, 0, sizeof *object);
-    memcpy(object->header.e_ident, ELFMAG, SELFMAG);
-    object->header.e_ident[EI_CLASS] = ELFCLASS64;
-    object->header.e_ident[EI_DATA] = ELFDATA2LSB;
-    object->header.e_machine = EM_X86_64;
-    object->header.e_type = ET_REL;
-    object->header.e_shoff = offsetof(struct object, sections);
-    object->header.e_shentsize = sizeof(Elf64_Shdr);
-    object->header.e_shnum = 4;
-    object->sections[1] =
-        (Elf64_Shdr){.sh_type = SHT_PROGBITS, .sh_flags = SHF_ALLOC | SHF_EXECINSTR, .sh_addr = at, .sh_size = 0x100};
-    object->sections[2] = (Elf64_Shdr){.sh_type = SHT_SYMTAB,
-                                       .sh_offset = offsetof(struct object, symbols),
-                                       .sh_size = sizeof object->symbols,
-                                       .sh_entsize = sizeof(Elf64_Sym),
-                                       .sh_link = 3};
-    object->sections[3] = (Elf64_Shdr){
-        .sh_type = SHT_STRTAB, .sh_offset = offsetof(struct object, strings), .sh_size = sizeof object->strings};
-    snprintf(object->strings + 1, sizeof object->strings - 1, "%s", name);
-    object->symbols[1] = (Elf64_Sym){
-        .st_name = 1, .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), .st_shndx = 1, .st_value = 0x10, .st_size = 0x20};
+    make_jit_object(object, at, 0x100, 0x10, 0x20, name);
 }
 
 static bool refresh(struct pp_gdb_jit *jit, uint32_t number)
@@ -353,18 +321,18 @@ static bool refresh(struct pp_gdb_jit *jit, uint32_t number)
 static void test_gdb_list(void **state)
 {
     (void)state;
-    static struct object objects[2];
-    static struct entry entries[2];
+    static struct jit_object objects[2];
+    static struct jit_entry entries[2];
     struct pp_gdb_jit jit = {0};
     make_object(&objects[0], 0x10000, "one");
     make_object(&objects[1], 0x20000, "two");
-    entries[0] = (struct entry){NULL, NULL, &objects[0], sizeof objects[0]};
+    entries[0] = (struct jit_entry){NULL, NULL, &objects[0], sizeof objects[0]};
     descriptor.first = &entries[0];
     assert_true(refresh(&jit, 1));
     assert_name(0x10010, "one");
     assert_name(0x1002f, "one");
     assert_name(0x10030, NULL);
-    entries[1] = (struct entry){&entries[0], NULL, &objects[1], sizeof objects[1]};
+    entries[1] = (struct jit_entry){&entries[0], NULL, &objects[1], sizeof objects[1]};
     entries[0].previous = &entries[1];
     descriptor.first = &entries[1];
     assert_true(refresh(&jit, 2));
@@ -384,7 +352,7 @@ static void test_gdb_list(void **state)
     /* endless, torn, unmapped, no object */
     entries[1].next = &entries[1];
     assert_false(refresh(&jit, 6));
-    entries[1].next = (struct entry *)0x10;
+    entries[1].next = (struct jit_entry *)0x10;
     assert_false(refresh(&jit, 7));
     entries[1].next = NULL;
     entries[1].image = (const void *)0x1000;
@@ -404,12 +372,12 @@ static void test_gdb_list(void **state)
 static void test_long_gdb_list(void **state)
 {
     (void)state;
-    static struct object object;
-    static struct entry entries[3 * PP_GDB_JIT_OBJECTS_MAX];
+    static struct jit_object object;
+    static struct jit_entry entries[3 * PP_GDB_JIT_OBJECTS_MAX];
     struct pp_gdb_jit jit = {0};
     size_t count = sizeof entries / sizeof *entries;
     for (size_t i = 0; i < count; i++)
-        entries[i] = (struct entry){i + 1 < count ? &entries[i + 1] : NULL, i ? &entries[i - 1] : NULL, &object, 0};
+        entries[i] = (struct jit_entry){i + 1 < count ? &entries[i + 1] : NULL, i ? &entries[i - 1] : NULL, &object, 0};
     descriptor.first = entries;
     assert_false(refresh(&jit, 1));
     assert_in_range(jit.walked, PP_GDB_JIT_OBJECTS_MAX, PP_GDB_JIT_OBJECTS_MAX + 1);
@@ -428,8 +396,8 @@ static void test_long_gdb_list(void **state)
 static void test_gdb_list_at_the_end(void **state)
 {
     (void)state;
-    static struct object object;
-    struct entry entry = {NULL, NULL, &object, sizeof object};
+    static struct jit_object object;
+    struct jit_entry entry = {NULL, NULL, &object, sizeof object};
     struct pp_gdb_jit jit = {0};
     descriptor.first = &entry;
     unsigned number = 0;
