@@ -1,4 +1,4 @@
-"""Counts requests of two endpoints, each from a tick of the kernel on: /short is over before the next tick, /long is not.
+"""Counts requests of two endpoints, each begins a quarter after a tick: /short is over before the next tick, /long is not.
 requests_in_step.py SECONDS prints what a request of each has used by its thread's clock on average, in ns."""
 import sys
 import time
@@ -22,7 +22,7 @@ def use(seconds):
 while sum(used.values()) < float(sys.argv[1]) * 1e9:
     rounds += 1
     for endpoint, seconds in WORK.items():
-        time.sleep(max(0, time.clock_gettime(TICK) + PERIOD - time.monotonic()))
+        time.sleep(max(0, time.clock_gettime(TICK) + PERIOD * 5 / 4 - time.monotonic()))
         with libpyprof.labels(endpoint=endpoint):
             ns = use(seconds)
         used[endpoint] += ns
