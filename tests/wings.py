@@ -12,7 +12,7 @@ import tempfile
 # From bottom to top. "" is the folder itself. In preload/ that is start, settings and fork, below what the program calls:
 # nothing of ours calls the functions that are in front of libc's. In tools/ it is main and the table of commands.
 WINGS = {
-    "preload": ["common", "arch", "base", "cpython", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
+    "preload": ["common", "arch", "base", "cpython", "frameworks", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
                 "account", "merge", "labels", "flush", "", "interpose"],
     "tools": ["base", "log", "model", "query", "symbols", "load", "view", "cli", "export", "flame", "doctor", "run", "report", "top", ""],
 }

@@ -7,75 +7,8 @@
 
 #define LOCALS_MAX 64 /* that are searched */
 
-struct ascii {
-    const char *characters;
-    uint32_t length;
-};
-#define ASCII(text)                                                                                                    \
-    {                                                                                                                  \
-        text, sizeof text - 1                                                                                          \
-    }
-
-static const struct rule {
-    enum pp_frame_rule rule;
-    struct ascii qualname, name; /* before 3.11 code objects only have the name */
-    struct ascii file;           /* what the path ends with, after a slash or from its beginning */
-    const char *local, *second;  /* that it must have, and that it may have; NULL: none */
-} rules[] = {
-    {PP_FRAME_THREAD, ASCII("Thread._bootstrap"), ASCII("_bootstrap"), ASCII("threading.py"), "self", NULL},
-    {PP_FRAME_LOOP, ASCII("Handle._run"), ASCII("_run"), ASCII("asyncio/events.py"), NULL, NULL},
-    {PP_FRAME_LOOP, ASCII("Runner.run"), ASCII("run"), ASCII("asyncio/runners.py"), NULL, NULL},
-    {PP_FRAME_STEP, ASCII("Task.__step"), ASCII("__step"), ASCII("asyncio/tasks.py"), "self", NULL},
-    {PP_FRAME_STEP, ASCII("Task.__step_run_and_handle_result"), ASCII(""), ASCII("asyncio/tasks.py"), "self",
-     NULL}, /* 3.12+ */
-    {PP_FRAME_TRIO, ASCII("unrolled_run"), ASCII("unrolled_run"), ASCII("trio/_core/_run.py"), "task", NULL},
-    {PP_FRAME_FROM_THREAD, ASCII("AsyncIOBackend.run_async_from_thread.<locals>.task_wrapper"), ASCII("task_wrapper"),
-     ASCII("anyio/_backends/_asyncio.py"), "scope", NULL},
-    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("gevent/hub.py"), NULL, NULL},
-    {PP_FRAME_HUB, ASCII("BaseHub.run"), ASCII("run"), ASCII("eventlet/hubs/hub.py"), NULL, NULL},
-    {PP_FRAME_HUB, ASCII("Hub.run"), ASCII("run"), ASCII("eventlet/hubs/asyncio.py"), NULL, NULL},
-    {PP_FRAME_CALLS, ASCII("GreenThread.main"), ASCII("main"), ASCII("eventlet/greenthread.py"), "function", NULL},
-    {PP_FRAME_CALLS, ASCII("GreenPool._spawn_n_impl"), ASCII("_spawn_n_impl"), ASCII("eventlet/greenpool.py"), "func",
-     NULL},
-    {PP_FRAME_REQUEST, ASCII("SyncWorker.handle_request"), ASCII("handle_request"), ASCII("gunicorn/workers/sync.py"),
-     NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("ThreadWorker.handle_request"), ASCII("handle_request"),
-     ASCII("gunicorn/workers/gthread.py"), NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("AsyncWorker.handle_request"), ASCII("handle_request"),
-     ASCII("gunicorn/workers/base_async.py"), NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("BaseHandler.run"), ASCII("run"), ASCII("wsgiref/handlers.py"), NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("WSGIRequestHandler.run_wsgi"), ASCII("run_wsgi"), ASCII("werkzeug/serving.py"), NULL,
-     NULL},
-    {PP_FRAME_REQUEST, ASCII("WSGITask.execute"), ASCII("execute"), ASCII("waitress/task.py"), NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("ClosingIterator.__next__"), ASCII("__next__"), ASCII("werkzeug/wsgi.py"), NULL, NULL},
-    {PP_FRAME_REQUEST, ASCII("Flask.__call__"), ASCII("__call__"), ASCII("flask/app.py"), NULL, NULL},
-    {PP_FRAME_CYCLE, ASCII("RequestResponseCycle.run_asgi"), ASCII("run_asgi"),
-     ASCII("uvicorn/protocols/http/h11_impl.py"), "self", NULL},
-    {PP_FRAME_CYCLE, ASCII("RequestResponseCycle.run_asgi"), ASCII("run_asgi"),
-     ASCII("uvicorn/protocols/http/httptools_impl.py"), "self", NULL},
-    {PP_FRAME_SCOPE, ASCII("Starlette.__call__"), ASCII("__call__"), ASCII("starlette/applications.py"), "scope", NULL},
-    {PP_FRAME_AIOHTTP, ASCII("RequestHandler._handle_request"), ASCII("_handle_request"),
-     ASCII("aiohttp/web_protocol.py"), "request", NULL},
-    {PP_FRAME_DJANGO, ASCII("WSGIHandler.__call__"), ASCII("__call__"), ASCII("django/core/handlers/wsgi.py"),
-     "request", NULL},
-    {PP_FRAME_DJANGO, ASCII("ASGIHandler.handle"), ASCII("handle"), ASCII("django/core/handlers/asgi.py"), "request",
-     NULL},
-    /* around each middleware, and the innermost handler */
-    {PP_FRAME_DJANGO, ASCII("convert_exception_to_response.<locals>.inner"), ASCII("inner"),
-     ASCII("django/core/handlers/exception.py"), "request", NULL},
-    {PP_FRAME_FASTAPI, ASCII("APIRoute.handle"), ASCII("handle"), ASCII("fastapi/routing.py"), "self",
-     "effective_context"},
-    {PP_FRAME_ROUTE, ASCII("Route.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
-    {PP_FRAME_MOUNT, ASCII("Mount.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
-    {PP_FRAME_ROUTE, ASCII("WebSocketRoute.handle"), ASCII("handle"), ASCII("starlette/routing.py"), "self", NULL},
-    {PP_FRAME_WORK, ASCII("_WorkItem.run"), ASCII("run"), ASCII("concurrent/futures/thread.py"), "self", NULL},
-    {PP_FRAME_WORKER, ASCII("WorkerThread.run"), ASCII("run"), ASCII("anyio/_backends/_asyncio.py"), "future", NULL},
-    {PP_FRAME_TRIO_WORKER, ASCII("to_thread_run_sync.<locals>.worker_fn"), ASCII("worker_fn"),
-     ASCII("trio/_threads.py"), "task_register", NULL}, /* since trio 0.23 */
-};
-
 /* async-signal-safe. */
-static bool ends_with(const struct pp_record_text *text, const uint8_t *characters, const struct ascii *end)
+static bool ends_with(const struct pp_record_text *text, const uint8_t *characters, const struct pp_ascii *end)
 {
     return text->width == 1 && !text->cut && text->bytes >= end->length &&
            memcmp(characters + text->bytes - end->length, end->characters, end->length) == 0;
@@ -107,36 +40,54 @@ static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code,
 }
 
 /* async-signal-safe. */
-static bool is_named(const struct function *function, const struct rule *rule)
+static bool is_named(const struct function *function, const struct pp_ascii *qualname)
 {
-    const struct ascii *name = function->unqualified ? &rule->name : &rule->qualname;
-    return function->name.bytes == name->length && ends_with(&function->name, function->name_characters, name);
+    uint32_t bytes = function->name.bytes, before = qualname->length - bytes;
+    if (bytes > qualname->length || (!function->unqualified && before) ||
+        (before && qualname->characters[before - 1] != '.'))
+        return false;
+    const struct pp_ascii name = {qualname->characters + before, bytes};
+    return ends_with(&function->name, function->name_characters, &name);
 }
 
 /* async-signal-safe. */
-static bool is_in(const struct function *function, const struct ascii *file)
+static bool is_in(const struct function *function, const struct pp_ascii *file)
 {
     uint32_t before = function->file.bytes - file->length;
     return ends_with(&function->file, function->file_characters, file) &&
            (before == 0 || function->file_characters[before - 1] == '/');
 }
 
+/* Returns what the function is by one that is known; PP_FRAME_ANY if it is another one. source: the number of the row
+ * that the known function is of. async-signal-safe. */
+static struct pp_frame_role role_by(const struct function *function, const struct pp_function *known, unsigned source,
+                                    const struct pp_object_reader *reader, uintptr_t code)
+{
+    struct pp_frame_role role = {PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    if (!is_named(function, &known->qualname) || !is_in(function, &known->file))
+        return role;
+    uint8_t local = find_local(reader, code, known->local);
+    /* handle(self, scope, ...): context/endpoint.c reads what follows the route */
+    bool has_scope = known->rule >= PP_FRAME_ROUTE && known->rule <= PP_FRAME_MOUNT;
+    if ((has_scope && find_local(reader, code, "scope") != local + 1) || (known->local && local == PP_NO_LOCAL))
+        return role;
+    role.rule = (uint8_t)known->rule;
+    role.local = local;
+    role.second = known->rule == PP_FRAME_SOURCE ? (uint8_t)source : find_local(reader, code, known->second);
+    return role;
+}
+
 /* async-signal-safe. */
 static struct pp_frame_role role_of(const struct function *function, const struct pp_object_reader *reader,
                                     uintptr_t code)
 {
-    for (const struct rule *rule = rules; rule < rules + sizeof rules / sizeof *rules; rule++) {
-        if (!is_named(function, rule) || !is_in(function, &rule->file))
-            continue;
-        uint8_t local = find_local(reader, code, rule->local);
-        /* handle(self, scope, ...): context/endpoint.c reads what follows the route */
-        bool has_scope = rule->rule >= PP_FRAME_ROUTE && rule->rule <= PP_FRAME_MOUNT;
-        if (has_scope && find_local(reader, code, "scope") != local + 1)
-            continue;
-        if (!rule->local || local != PP_NO_LOCAL)
-            return (struct pp_frame_role){(uint8_t)rule->rule, local, find_local(reader, code, rule->second)};
-    }
-    return (struct pp_frame_role){PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    struct pp_frame_role role = {PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
+    for (const struct pp_function *known = pp_functions; known->rule && !role.rule; known++)
+        role = role_by(function, known, 0, reader, code);
+    for (unsigned source = 0; source < pp_source_count && !role.rule; source++)
+        for (const struct pp_function *known = pp_sources[source].functions; known->rule && !role.rule; known++)
+            role = role_by(function, known, source, reader, code);
+    return role;
 }
 
 struct pp_frame_role pp_frame_role_of(const struct pp_record_code *record, const struct pp_object_reader *reader,
@@ -184,36 +135,33 @@ struct pp_frame_role pp_frame_role_read(const struct pp_object_reader *reader, u
     return role_of(&function, reader, code);
 }
 
-/* Whether the function is in a directory that has the name of the file's first one. */
-static bool is_in_package(const struct function *function, const struct ascii *file)
+/* Whether the function is in a directory that has the name of the file's first one; a file without one has none. */
+static bool is_in_package(const struct function *function, const struct pp_ascii *file)
 {
-    uint32_t length = 1;
-    while (file->characters[length - 1] != '/')
+    uint32_t length = 0; /* with the slash */
+    while (length < file->length && (!length || file->characters[length - 1] != '/'))
         length++;
-    for (uint32_t at = 1; at + length <= function->file.bytes; at++)
+    for (uint32_t at = 1; length < file->length && at + length <= function->file.bytes; at++)
         if (function->file_characters[at - 1] == '/' &&
             memcmp(function->file_characters + at, file->characters, length) == 0)
             return true;
     return false;
 }
 
-bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, const char *qualname, size_t length)
+bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, const struct pp_function *known)
 {
     struct characters characters;
     struct function function;
-    const struct rule *rule = rules, *end = rules + sizeof rules / sizeof *rules;
     uint32_t flags;
-    while (rule < end && (rule->qualname.length != length || memcmp(rule->qualname.characters, qualname, length) != 0))
-        rule++;
-    if (rule == end || !read_function(reader, code, &characters, &function) ||
+    if (!read_function(reader, code, &characters, &function) ||
         !pp_object_copy(reader, &flags, code + reader->python->layout.code.flags, sizeof flags))
         return false;
     struct pp_frame_role role = role_of(&function, reader, code);
     if (role.rule != PP_FRAME_ANY)
-        return role.rule == rule->rule && rule->second && role.second == PP_NO_LOCAL;
-    if (is_in(&function, &rule->file))
-        return !(flags & PP_CO_NESTED) || is_named(&function, rule);
-    return !function.unqualified && is_named(&function, rule) && is_in_package(&function, &rule->file);
+        return role.rule == known->rule && known->second && role.second == PP_NO_LOCAL;
+    if (is_in(&function, &known->file))
+        return !(flags & PP_CO_NESTED) || is_named(&function, &known->qualname);
+    return !function.unqualified && is_named(&function, &known->qualname) && is_in_package(&function, &known->file);
 }
 
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value)

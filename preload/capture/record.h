@@ -5,6 +5,7 @@
 #ifndef PP_CAPTURE_RECORD_H
 #define PP_CAPTURE_RECORD_H
 
+#include "../frameworks/sources.h"
 #include "native_walk.h"
 
 enum pp_record_type {
@@ -41,19 +42,6 @@ struct pp_record_code {
     /* then the characters of qualname and of filename, and the line table */
 };
 
-#define PP_MAX_AWAITERS 16
-
-enum pp_context_kind {
-    PP_CONTEXT_THREAD, /* the threading.Thread that runs, and its name */
-    PP_CONTEXT_TASK,   /* the asyncio task, and its name */
-    PP_CONTEXT_GREENLET,
-    PP_CONTEXT_SPAWN, /* the file and, as its identity, the line where the greenlet was spawned */
-    PP_CONTEXT_ENDPOINT,
-    PP_CONTEXT_SPAN,
-    PP_CONTEXT_LABELS,  /* the application's labels */
-    PP_CONTEXT_AWAITER, /* the task that awaits the task; what awaits that is of the next kind, and so on */
-    PP_CONTEXT_KINDS = PP_CONTEXT_AWAITER + PP_MAX_AWAITERS
-};
 #define PP_CONTEXT_TEXT_MAX 256u       /* bytes of characters */
 #define PP_SELECTED         (1u << 31) /* the sample's trace is selected: PYPROF_TRACES */
 
@@ -118,6 +106,7 @@ struct pp_record_sample {
     uint16_t native_frames, runs, python_frames;
     uint8_t native_reason, python_reason; /* enum pp_reason */
     bool by_ticks;                        /* the thread has no other clock than the kernel's ticks */
+    uint16_t context_reasons;             /* 1 << of enum pp_reason from PP_REASON_FIRST_CONTEXT on */
     uint16_t state;                       /* PP_STATE_* */
     uint16_t task_frame; /* index of the Python frame with which the task's own stack begins, or PP_NO_FRAME */
     /* Voluntary and involuntary context switches and the CPU time since they were counted last: for a sample that is

@@ -138,6 +138,7 @@ struct pp_scratch {
     uint8_t context_text[PP_CONTEXT_TEXT_MAX], endpoint[PP_CONTEXT_TEXT_MAX];
     uintptr_t awaiters[PP_MAX_AWAITERS]; /* the tasks that await the sample's task, each the one before it */
     uint32_t awaiter_count;
+    uint16_t context_reasons;              /* as in the sample's record, so far */
     uintptr_t suspended[PP_MAX_SUSPENDED]; /* context/suspended.c's */
     struct pp_python_frame awaiting[PP_MAX_AWAITING];
     struct pp_record_frame awaiting_resolved[PP_MAX_AWAITING];
@@ -151,15 +152,20 @@ struct pp_scratch {
     struct pp_object_copies copies;
 };
 
+/* Where a step of a source (frameworks/sources.h) found its attribute last. */
+struct pp_learnt_step {
+    uint16_t owner; /* the step that has this place, by its number from 1 on; 0: none */
+    struct pp_attribute attribute;
+};
+#define PP_LEARNT_STEPS 16 /* more than a source has: its steps do not share places */
+
 /* Where sources of contexts found their attributes last. */
 struct pp_learnt_attributes {
-    struct pp_attribute span_context, span_name; /* of OpenTelemetry's spans */
-    struct pp_attribute flask_request, flask_url_rule, flask_rule;
+    struct pp_learnt_step steps[PP_LEARNT_STEPS];
     struct pp_attribute task_name, task_coroutine; /* of asyncio's that are made of Python */
     struct pp_attribute trio_parent;               /* of its nurseries */
     uintptr_t no_wrapper; /* context/suspended.c's: a type of awaitables that await nothing themselves */
-    struct pp_attribute django_match, django_route, route_path, fastapi_path, fastapi_original, uvicorn_scope;
-    struct pp_attribute aiohttp_match, aiohttp_route, aiohttp_resource, aiohttp_formatter, aiohttp_path, aiohttp_prefix;
+    struct pp_attribute route_path, fastapi_path, fastapi_original, uvicorn_scope;
     struct pp_attribute scope_type, scope_root, scope_app_root, scope_route, scope_fastapi, fastapi_router,
         fastapi_context; /* keys */
 };

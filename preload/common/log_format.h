@@ -152,7 +152,7 @@ enum pp_account_key {
     PP_ACCOUNT_HANDLER_HISTOGRAM, /* PP_HANDLER_BUCKETS varints: see pp_handler_bucket_limit */
     PP_ACCOUNT_REASONS, /* varints, one per enum pp_reason from 0 on: how often each happened (stacks, then samples from
                            LOST_RING_FULL on, threads from TIMER_FAILED on, flushes for WRITE_FAILED, threads again
-                           after it) */
+                           after it, samples from CONTEXT_INTERPRETER on) */
     PP_ACCOUNT_STACK_BYTES, /* bytes that this segment set has on disk, all blocks */
     PP_ACCOUNT_VOLUNTARY_SWITCHES,
     PP_ACCOUNT_INVOLUNTARY_SWITCHES,
@@ -261,13 +261,23 @@ enum pp_frame_kind {
     X(UNREACHABLE,                                                                                                     \
       "thread that cannot be interrupted: it blocks our signal past libc, or its system calls are dispatched to it")   \
     X(ACTION_GONE, "handler of our signal was replaced past libc")                                                     \
-    X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")
+    X(SMALL_STACK, "thread that cannot be interrupted: its stack is too small for a signal")                           \
+    X(CONTEXT_INTERPRETER, "context not read: of another interpreter than the one whose sources are known")            \
+    X(CONTEXT_VARIABLES, "context variables not read: objects being changed, or not as they are known")                \
+    X(CONTEXT_TASK, "task not read: objects being changed, or not as they are known")                                  \
+    X(CONTEXT_AWAITERS, "tasks that await the task: only the nearest 16")                                              \
+    X(CONTEXT_SPAN, "span not read: objects being changed, or not as they are known")                                  \
+    X(CONTEXT_ENDPOINT, "endpoint not read: objects being changed, or not as they are known")                          \
+    X(CONTEXT_NO_ROUTE, "request without a known endpoint: not matched yet, or of a framework that is not known")      \
+    X(CONTEXT_MOUNT, "endpoint not known: where its application is mounted could not be read")                         \
+    X(CONTEXT_NAME, "name of a task, a span or an endpoint not read: being changed")
 
 enum pp_reason {
 #define X(name, text) PP_REASON_##name,
     PP_REASONS(X)
 #undef X
-        PP_REASON_COUNT
+        PP_REASON_COUNT,
+    PP_REASON_FIRST_CONTEXT = PP_REASON_CONTEXT_INTERPRETER, /* from here on: why a sample lacks a context */
 };
 
 #endif

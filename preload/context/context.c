@@ -26,12 +26,15 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
 {
     const struct pp_context_facts *facts = atomic_load_explicit(&pp_capture.contexts, memory_order_acquire);
     uintptr_t interpreter_state = pp_word(state->memory, state->python->layout.thread_state.interp);
+    slot->scratch->context_reasons = 0;
     atomic_store_explicit(&slot->thread.interpreter_state, interpreter_state, memory_order_relaxed);
     atomic_store_explicit(&slot->thread.thread_state, state->address, memory_order_relaxed);
     atomic_store_explicit(&slot->thread.python, state->python, memory_order_release);
     if (facts) {
         bool is_known = facts->interpreter_state == interpreter_state && facts->python == state->python;
         note_interpreter(is_known, state->python, interpreter_state);
+        if (!is_known)
+            slot->scratch->context_reasons = 1u << (PP_REASON_CONTEXT_INTERPRETER - PP_REASON_FIRST_CONTEXT);
         facts = is_known ? facts : NULL;
     }
     bool direct = state->attached && !state->python->layout.free_threaded;
@@ -55,8 +58,10 @@ static bool read_running(const struct pp_context_reader *reader, uintptr_t task,
 {
     struct pp_context context = {.identity = task};
     if (!pp_object_is(&reader->objects, task, reader->facts->asyncio.task_type) ||
-        !pp_task_name_read(reader, task, &context.text))
+        !pp_task_name_read(reader, task, &context.text)) {
+        pp_context_lacks(reader, PP_REASON_CONTEXT_TASK);
         return true;
+    }
     reader->slot->scratch->task = task;
     *task_frame = pp_task_frame(reader, task);
     pp_code_begin(reader->objects.python, reader->facts->interpreter_state, reader->slot);
@@ -70,7 +75,13 @@ static bool read_task(const struct pp_context_reader *reader, uint32_t *known, u
     struct pp_recording recording;
     uintptr_t task;
     uint32_t found = 0;
-    if (!reader->facts->asyncio.task_type || !pp_asyncio_task(reader, &task) || !task)
+    if (!reader->facts->asyncio.task_type)
+        return true;
+    if (!pp_asyncio_task(reader, &task)) {
+        pp_context_lacks(reader, PP_REASON_CONTEXT_TASK);
+        return true;
+    }
+    if (!task)
         return true;
     const uintptr_t key[] = {(uintptr_t)reader->facts, task, pp_suspended_epoch(reader->slot)};
     const struct pp_recall *recall = pp_recall(reader, PP_RECALL_TASK, key, sizeof key / sizeof *key, &recording);

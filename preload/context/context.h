@@ -40,6 +40,13 @@ struct pp_context_reader {
     bool trace_only;          /* of a span only its trace's id is needed */
 };
 
+/* Notes why the sample lacks a context, or a part of it: once it is known that the reading has failed, not where.
+ * async-signal-safe. */
+static inline void pp_context_lacks(const struct pp_context_reader *reader, enum pp_reason reason)
+{
+    reader->slot->scratch->context_reasons |= (uint16_t)(1u << (reason - PP_REASON_FIRST_CONTEXT));
+}
+
 /* Reads, before the Python stack is walked, what does not depend on it, and puts what has changed since the thread's
  * last sample into the ring, before the sample. Sets the bits in *known of the kinds that could be read, PP_SELECTED in
  * it for a sample of a selected trace, and *task_frame to the frame with which the running task's own stack begins (0:

@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint.h"
-#include "aiohttp.h"
 #include "awaiters.h"
 #include "coroutine.h"
 #include "starlette.h"
 #include "suspended.h"
 #include "trio.h"
+#include "walk_source.h"
 
 /* What frames tell, the outermost first. */
 struct reading {
     const struct pp_context_reader *reader;
-    struct pp_context routes; /* those of Starlette that were met, in each other, or Django's */
+    struct pp_context routes; /* those of Starlette that were met, in each other, then what a row of pp_sources says */
     struct pp_context scope;  /* the route that the request itself has, */
     uint32_t scope_at;        /* and the bytes of the routes before it */
-    unsigned django_frames;
-    bool serves;     /* a request */
+    unsigned source_frames;
+    bool source_found; /* in one of them */
+    bool serves;       /* a request */
     bool is_mounted; /* it begins with a route of a mounted application: the task that awaits this one has the mount */
     bool joined;     /* what awaits it has been read */
 };
@@ -54,23 +55,21 @@ static bool end(struct reading *reading, struct pp_context *context)
     return reading->serves;
 }
 
-/* Django's routes have no slash at their beginning. async-signal-safe. */
-static void add_django(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
+/* Adds what the row of the frame says; frames further in are of the same request. async-signal-safe. */
+static void add_source(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
-    const struct pp_object_reader *objects = &reading->reader->objects;
-    struct pp_learnt_attributes *learnt = &reading->reader->slot->thread.learnt;
-    uint8_t *buffer = reading->reader->slot->scratch->endpoint;
-    struct pp_context part = {.identity = 0};
-    uintptr_t request, route;
-    if (reading->django_frames++ >= PP_DJANGO_FRAMES || !pp_frame_local_read(objects, frame, role.local, &request) ||
-        !pp_attribute_read(objects, request, "resolver_match", &learnt->django_match, &part.identity) ||
-        part.identity == reading->routes.identity ||
-        !pp_attribute_read(objects, part.identity, "route", &learnt->django_route, &route) ||
-        !pp_str_open(objects, route, PP_CONTEXT_TEXT_MAX, &part.text))
+    const struct pp_context_reader *reader = reading->reader;
+    const char *before = &pp_sources[role.second].before;
+    struct pp_context slash = {.text = {(uintptr_t)before, {1, 1, 0, 0}}}, found = {.identity = 0};
+    uintptr_t start;
+    if (reading->source_found || reading->source_frames++ >= PP_SOURCE_FRAMES ||
+        !pp_frame_local_read(&reader->objects, frame, role.local, &start) ||
+        !pp_source_read(reader, role.second, start, &found) || !found.identity)
         return;
-    buffer[0] = '/';
-    reading->routes.text = (struct pp_str){(uintptr_t)buffer, {1, 1, 0, 0}};
-    append(reading->reader, &reading->routes, &part);
+    if (*before)
+        append(reader, &reading->routes, &slash);
+    append(reader, &reading->routes, &found);
+    reading->source_found = true;
 }
 
 /* async-signal-safe. */
@@ -110,15 +109,7 @@ static bool add_scope(struct reading *reading, uintptr_t frame, struct pp_frame_
     return is_request;
 }
 
-/* async-signal-safe. */
-static void add_aiohttp(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
-{
-    uintptr_t request;
-    if (pp_frame_local_read(&reading->reader->objects, frame, role.local, &request))
-        pp_aiohttp_read(reading->reader, request, &reading->scope);
-}
-
-/* Adds what a frame with such a rule tells. async-signal-safe. */
+/* Adds what a frame that serves tells. async-signal-safe. */
 static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     bool serves = true;
@@ -126,10 +117,8 @@ static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_
         serves = add_scope(reading, frame, role);
     else if (role.rule == PP_FRAME_CYCLE)
         add_scope(reading, frame, role);
-    else if (role.rule == PP_FRAME_AIOHTTP)
-        add_aiohttp(reading, frame, role);
-    else if (role.rule == PP_FRAME_DJANGO)
-        add_django(reading, frame, role);
+    else if (role.rule == PP_FRAME_SOURCE)
+        add_source(reading, frame, role);
     else if (role.rule >= PP_FRAME_ROUTE && role.rule <= PP_FRAME_MOUNT)
         add_route(reading, frame, role);
     reading->serves |= serves;
@@ -186,7 +175,7 @@ static void add_level(struct reading *reading, const struct pp_python_stack *sta
 }
 
 bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,
-                      struct pp_context *context)
+                      struct pp_context *context, enum pp_reason *why)
 {
     uint32_t level = 0, levels = 1 + reader->slot->scratch->awaiter_count;
     struct reading reading;
@@ -205,5 +194,6 @@ bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_py
     }
     if (reading.is_mounted) /* the end of the path only */
         context->identity = 0;
+    *why = reading.is_mounted ? PP_REASON_CONTEXT_MOUNT : PP_REASON_CONTEXT_NO_ROUTE;
     return serves;
 }

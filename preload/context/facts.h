@@ -7,6 +7,7 @@
 #define PP_CONTEXT_FACTS_H
 
 #include "../capture/python.h"
+#include "../frameworks/sources.h"
 #include "context_vars.h"
 #include "values.h"
 
@@ -51,43 +52,20 @@ struct pp_greenlet_facts {
     uintptr_t function_type, method_type, partial_type;
 };
 
-/* sources.h */
-struct pp_opentelemetry_facts {
-    struct pp_context_var variable; /* not found: the source is not there; in all of these */
-    uintptr_t span_key;             /* of the current span among the variable's values, */
-    uintptr_t baggage_key;          /* and of the baggage; 0: not imported */
-};
-struct pp_ddtrace_facts {
-    struct pp_context_var variable;
-    struct pp_member name, trace_id, span_id;
-};
-struct pp_sentry_facts {
-    struct pp_context_var variable;
-    struct pp_member span, trace_id, span_id, description, operation, transaction_name;
-};
 /* thread_context.h */
 struct pp_thread_context_facts {
     struct pp_tls_word word; /* kind PP_TLS_NONE: no module exports it */
     bool follows_tasks, follows_greenlets;
 };
-struct pp_flask_facts {
-    struct pp_context_var variable;
-};
-/* aiohttp.h */
-struct pp_aiohttp_facts {
-    struct pp_member route; /* not found: it is no slot, or aiohttp.web is not there */
-};
-struct pp_served_facts {
-    struct pp_context_var variable;
-    struct pp_member own, name, endpoint;
-    struct pp_member spawned; /* the request of what is in its place where gevent runs something for it */
-    struct pp_member steps;   /* of what measures a coroutine, and awaits it */
-};
-struct pp_labels_facts {
-    struct pp_context_var variable;
+/* walk_source.h: of a row of pp_sources */
+struct pp_source_facts {
+    struct pp_context_var variable; /* if it has one */
+    struct pp_member
+        steps[PP_WAY_STEPS]; /* of a step with a class the class or its slot, of a key its address as type */
 };
 
-/* Modules by whose dicts the sources are found. */
+/* Modules by whose dicts code finds what it reads. Those that rows of pp_sources name follow (labels/source_modules.h).
+ */
 enum pp_source_module {
     PP_MODULE_ASYNCIO,
     PP_MODULE_ASYNCIO_PACKAGE,
@@ -96,38 +74,15 @@ enum pp_source_module {
     PP_MODULE_TYPES,
     PP_MODULE_FUNCTOOLS,
     PP_MODULE_ANYIO,
-    PP_MODULE_OPENTELEMETRY,
-    PP_MODULE_OPENTELEMETRY_SPAN,
-    PP_MODULE_OPENTELEMETRY_BAGGAGE,
-    PP_MODULE_DDTRACE,
-    PP_MODULE_DDTRACE_SPAN,
-    PP_MODULE_SENTRY,
-    PP_MODULE_SENTRY_SPAN,
-    PP_MODULE_FLASK,
-    PP_MODULE_LABELS,
     PP_MODULE_REQUESTS,
-    PP_MODULE_DJANGO, /* from here on: known by their frames (endpoint.h) */
-    PP_MODULE_DJANGO_WSGI,
-    PP_MODULE_DJANGO_ASGI,
-    PP_MODULE_STARLETTE,
-    PP_MODULE_STARLETTE_APPLICATIONS,
-    PP_MODULE_FASTAPI,
-    PP_MODULE_AIOHTTP,
-    PP_MODULE_AIOHTTP_PROTOCOL, /* up to here */
     PP_MODULE_GREENLET,
     PP_MODULE_OLD_GREENLET,
     PP_MODULE_GEVENT,
     PP_MODULE_GEVENT_GREENLET,
     PP_MODULE_GEVENT_HUB,
-    PP_MODULE_TRIO_PACKAGE, /* from here on: these have versions */
-    PP_MODULE_DJANGO_PACKAGE,
-    PP_MODULE_STARLETTE_PACKAGE,
-    PP_MODULE_AIOHTTP_PACKAGE,
-    PP_MODULE_FLASK_PACKAGE,
+    PP_MODULE_TRIO_PACKAGE,
     PP_MODULE_DDTRACE_PACKAGE,
-    PP_MODULE_SENTRY_PACKAGE,
-    PP_MODULE_OPENTELEMETRY_VERSION,
-    PP_SOURCE_MODULES
+    PP_MODULES_OF_ROWS
 };
 
 struct pp_context_facts {
@@ -137,15 +92,11 @@ struct pp_context_facts {
     struct pp_trio_facts trio;
     struct pp_awaiters_facts awaiters;
     struct pp_greenlet_facts greenlet;
-    struct pp_aiohttp_facts aiohttp;
     struct pp_thread_context_facts thread_context; /* of all threads, in whatever interpreter */
-    bool variables;                                /* one of these was found: */
-    struct pp_opentelemetry_facts opentelemetry;
-    struct pp_ddtrace_facts ddtrace;
-    struct pp_sentry_facts sentry;
-    struct pp_flask_facts flask;
-    struct pp_served_facts served;
-    struct pp_labels_facts labels;
+    struct pp_member
+        counted_steps;  /* of what the Python module puts around a coroutine that it measures: it awaits it */
+    uint32_t variables; /* bits of the rows of pp_sources whose variables were found */
+    struct pp_source_facts sources[PP_SOURCES_MAX];
     bool unread;                        /* the program has imported sources that were not found */
     char text[PP_CONTEXT_SOURCES_TEXT]; /* what was found, and what was not, for people */
 };

@@ -37,17 +37,19 @@ static bool read_frame_task(const struct pp_context_reader *reader, struct pp_py
 static bool read_endpoint(const struct pp_context_reader *reader, const struct pp_python_stack *stack, uint32_t *known)
 {
     struct pp_context context = {.identity = 0};
+    enum pp_reason why;
     bool serving = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed) & SERVING;
-    bool counted = reader->facts && reader->facts->served.variable.address;
+    bool counted = reader->facts && reader->facts->variables >> PP_SOURCE_SERVED & 1;
     bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
     if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !may_end))
         return true;
-    bool serves = serving && pp_endpoint_read(reader, stack, &context);
+    bool serves = serving && pp_endpoint_read(reader, stack, &context, &why);
     if (!context.identity) { /* what it has others do and does not await */
         context = (struct pp_context){.identity = 0};
         pp_variables_endpoint(reader, &context);
     }
     if (!context.identity && serves) {
+        pp_context_lacks(reader, why);
         context.identity = PP_SAME_NAME;
         context.text = (struct pp_str){(uintptr_t)PP_UNKNOWN_ROUTE, {sizeof PP_UNKNOWN_ROUTE - 1, 1, 0, 0}};
     }
@@ -132,7 +134,7 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     const struct pp_slot *slot = reader->slot;
     const struct pp_scratch *scratch = slot->scratch;
     uint32_t entry, entries = pp_slot_code_entries(slot);
-    unsigned count = 0, django_frames = 0;
+    unsigned count = 0, source_frames = 0;
     /* which greenlet runs is not known by frames alone */
     if (!reader->objects.direct || !reader->facts || reader->facts->greenlet.type)
         return 0;
@@ -153,7 +155,7 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
         if ((entry = scratch->resolved[i].entry) < entries && slot->codes[entry].role.rule > PP_FRAME_LOOP) {
             uint8_t rule = slot->codes[entry].role.rule;
             key[2] |= (uintptr_t)(rule == PP_FRAME_REQUEST) << 1;
-            if (rule == PP_FRAME_REQUEST || (rule == PP_FRAME_DJANGO && django_frames++ >= PP_DJANGO_FRAMES))
+            if (rule == PP_FRAME_REQUEST || (rule == PP_FRAME_SOURCE && source_frames++ >= PP_SOURCE_FRAMES))
                 continue;
             if (count + 3 > PP_RECALL_KEY_MAX)
                 return 0;

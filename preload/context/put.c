@@ -10,8 +10,10 @@ bool pp_context_put(const struct pp_context_reader *reader, enum pp_context_kind
     struct pp_slot *slot = reader->slot;
     uint8_t *characters = slot->scratch->context_text;
     const struct pp_record_text *text = &context->text.record;
-    if (text->bytes && !pp_object_copy(&reader->objects, characters, context->text.data, text->bytes))
+    if (text->bytes && !pp_object_copy(&reader->objects, characters, context->text.data, text->bytes)) {
+        pp_context_lacks(reader, PP_REASON_CONTEXT_NAME);
         return true;
+    }
     uint64_t digest = context->identity ? pp_hash(characters, text->bytes) + context->identity + context->trace_id[0] +
                                               context->frames_digest + text->width
                                         : 0;

@@ -83,6 +83,7 @@ const struct pp_recall *pp_recall(const struct pp_context_reader *reader, enum p
     if (known && recall->state == PP_RECALL_WHOLE) {
         if (holds(recall, reader->slot)) {
             recall->waits_next = 0;
+            reader->slot->scratch->context_reasons |= recall->reasons;
             return recall;
         }
         /* what changes often is recorded ever less often: it takes as long as reading */
@@ -102,6 +103,8 @@ const struct pp_recall *pp_recall(const struct pp_context_reader *reader, enum p
         memset(recording->set.recent, 0, sizeof recording->set.recent);
         recording->reader.objects.set = &recording->set;
         recording->reader.recall = recall;
+        recording->reasons_before = reader->slot->scratch->context_reasons;
+        reader->slot->scratch->context_reasons = 0;
         recall->put_count = 0;
         recall->task_begins = 0;
     } else if (recall && !known) {
@@ -122,6 +125,8 @@ void pp_recall_end(struct pp_recording *recording, bool read, uint32_t known)
         recall->words[recording->set.count++] = recall->words[0];
     recall->word_count = recording->set.count;
     recall->known = known;
+    recall->reasons = recording->reader.slot->scratch->context_reasons;
+    recording->reader.slot->scratch->context_reasons |= recording->reasons_before;
     recall->state = !read ? PP_RECALL_NOTHING : recording->set.incomplete ? PP_RECALL_REFUSED : PP_RECALL_WHOLE;
 }
 

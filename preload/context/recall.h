@@ -34,6 +34,7 @@ struct pp_recall {
     uint8_t key_count, put_count, word_count, word_max;
     uint8_t waits, waits_next; /* samples with this key that are not recorded; the next time */
     uint32_t known;            /* bits of kinds, and PP_SELECTED */
+    uint16_t reasons;          /* why contexts are lacking */
     uint32_t task_begins;      /* frames.c's: where, counted from the outermost frame; 0: no frame has told */
     /* Of PP_RECALL_RUNNING: the task; of PP_RECALL_TASK: as in pp_contexts_read and in the scratch memory. */
     uintptr_t task_frame, task, awaiters[PP_MAX_AWAITERS];
@@ -50,6 +51,7 @@ struct pp_recording {
     struct pp_context_reader reader;
     struct pp_read_set set;
     struct pp_recall *recall; /* NULL: it is not recorded */
+    uint16_t reasons_before;  /* of the sample's reading up to here */
 };
 
 /* Returns what was read for the part, if it was with this key and still holds; else NULL, and prepares the reading. The

@@ -4,6 +4,7 @@
 #include "../capture/code_cache.h"
 #include "../capture/python_frames.h"
 #include "coroutine.h"
+#include "names.h"
 #include "values.h"
 
 #define WRAPPERS_MAX 2    /* awaitables around a generator: anext() with a default has two */
@@ -103,8 +104,8 @@ static bool read_wrapped(const struct pp_context_reader *reader, uintptr_t await
     if (!pp_object_type(objects, awaited, &type))
         return false;
     /* contrib/python/libpyprof has a wrapper as well */
-    if (reader->facts && type == reader->facts->served.steps.type)
-        return pp_member_read(objects, awaited, &reader->facts->served.steps, wrapped);
+    if (reader->facts && type == reader->facts->counted_steps.type)
+        return pp_member_read(objects, awaited, &reader->facts->counted_steps, wrapped);
     if (type == *no_wrapper)
         return false;
     if (is_wrapper(reader, type))
@@ -127,6 +128,13 @@ static uintptr_t wrapped_frame(const struct pp_context_reader *reader, uintptr_t
             return frame;
     }
     return 0;
+}
+
+void pp_suspended_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_member *counted_steps)
+{
+    uintptr_t steps;
+    if (pp_name_find(reader, modules[PP_MODULE_REQUESTS], "pyprof_steps", &steps))
+        pp_member_find(reader, steps, "coroutine", counted_steps);
 }
 
 bool pp_suspended_step(const struct pp_context_reader *reader, uintptr_t frame, uintptr_t *next)

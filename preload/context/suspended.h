@@ -5,6 +5,11 @@
 
 #include "context.h"
 
+/* Learns what the Python module puts around a coroutine that it measures; zeroed if it is not imported. For the flush
+ * thread. */
+void pp_suspended_find(const struct pp_object_reader *reader, const uintptr_t *modules,
+                       struct pp_member *counted_steps);
+
 /* Returns whether the frame, of a generator or coroutine, is suspended: what has ended has locals that are gone. *next:
  * the frame that it awaits; 0: it awaits no coroutine, or what is not known. async-signal-safe. */
 bool pp_suspended_step(const struct pp_context_reader *reader, uintptr_t frame, uintptr_t *next);

@@ -98,6 +98,8 @@ bool pp_awaiters_put(const struct pp_context_reader *reader, uintptr_t task, uin
         scratch->awaiters[count] = awaiter;
         scratch->awaiter_count = count + 1;
         awaiter = pp_awaiter_of(reader, awaiter);
+        if (awaiter && count + 1 == PP_MAX_AWAITERS)
+            pp_context_lacks(reader, PP_REASON_CONTEXT_AWAITERS);
     }
     return true;
 }

@@ -3,22 +3,36 @@
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "recall.h"
-#include "sources.h"
 #include "tasks.h"
 #include "thread_context.h"
+#include "thread_labels.h"
+#include "walk_source.h"
 
-/* Reads the innermost span. Where several libraries trace, the others share OpenTelemetry's name. async-signal-safe. */
+/* Whether the variable of a row was found. async-signal-safe. */
+static bool has_row(const struct pp_context_reader *reader, unsigned number)
+{
+    return reader->facts->variables >> number & 1;
+}
+
+/* Reads what the first row of this kind says that says something. Returns false if a row could not be read before it.
+ * async-signal-safe. */
+static bool read_rows(const struct pp_context_reader *reader, uintptr_t vars, enum pp_context_kind kind,
+                      struct pp_context *context)
+{
+    bool read = true;
+    for (unsigned i = PP_SOURCE_OTHERS; i < pp_source_count && read && !context->identity; i++)
+        if (has_row(reader, i) && pp_sources[i].kind == kind)
+            read = pp_source_read_variable(reader, i, vars, context);
+    if (!read)
+        pp_context_lacks(reader, kind == PP_CONTEXT_SPAN ? PP_REASON_CONTEXT_SPAN : PP_REASON_CONTEXT_ENDPOINT);
+    return read;
+}
+
+/* Reads the innermost span. async-signal-safe. */
 static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
 {
-    const struct pp_context_facts *facts = reader->facts;
-    bool read = true;
-    if (facts->opentelemetry.variable.address)
-        read = pp_opentelemetry_read(reader, vars, span);
-    if (read && !span->identity && facts->ddtrace.variable.address)
-        read = pp_ddtrace_read(reader, vars, span);
-    if (read && !span->identity && facts->sentry.variable.address)
-        read = pp_sentry_read(reader, vars, span);
-    if (read && !span->identity && facts->thread_context.word.kind)
+    bool read = read_rows(reader, vars, PP_CONTEXT_SPAN, span);
+    if (read && !span->identity && reader->facts->thread_context.word.kind)
         pp_thread_context_read(reader, span);
     return read;
 }
@@ -87,7 +101,8 @@ static bool put_span(const struct pp_context_reader *reader, const struct pp_con
 static bool read_labels(const struct pp_context_reader *reader, bool open, uintptr_t vars, uint32_t *known)
 {
     struct pp_context labels = {.identity = 0};
-    bool read = open && reader->facts->labels.variable.address && pp_labels_read(reader, vars, &labels);
+    bool read =
+        open && has_row(reader, PP_SOURCE_LABELS) && pp_source_read_variable(reader, PP_SOURCE_LABELS, vars, &labels);
     if (!labels.identity)
         read |= pp_thread_labels_read(reader, &labels);
     return !read || pp_context_put(reader, PP_CONTEXT_LABELS, &labels, known);
@@ -96,14 +111,15 @@ static bool read_labels(const struct pp_context_reader *reader, bool open, uintp
 /* Reads what is in the context. async-signal-safe. */
 static bool read_context(const struct pp_context_reader *reader, uint32_t *known)
 {
-    const struct pp_context_facts *facts = reader->facts;
     struct pp_context span = {.identity = 0}, endpoint = span;
     uintptr_t vars = 0;
-    if (!open_vars(reader, &vars))
+    if (!open_vars(reader, &vars)) {
+        pp_context_lacks(reader, PP_REASON_CONTEXT_VARIABLES);
         return read_labels(reader, false, 0, known);
+    }
     if (read_span(reader, vars, &span) && !put_span(reader, &span, known))
         return false;
-    if (facts->flask.variable.address && pp_flask_read(reader, vars, &endpoint) && endpoint.identity &&
+    if (read_rows(reader, vars, PP_CONTEXT_ENDPOINT, &endpoint) && endpoint.identity &&
         !pp_context_put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;
     return read_labels(reader, true, vars, known);
@@ -113,15 +129,15 @@ void pp_variables_endpoint(const struct pp_context_reader *reader, struct pp_con
 {
     const struct pp_scratch *scratch = reader->slot->scratch;
     uintptr_t vars, of_task;
-    if (!reader->facts || !reader->facts->served.variable.address)
+    if (!reader->facts || !has_row(reader, PP_SOURCE_SERVED))
         return;
     if (open_vars(reader, &vars))
-        pp_served_read(reader, vars, context);
+        pp_source_read_variable(reader, PP_SOURCE_SERVED, vars, context);
     /* threads of an executor have no copy of the context of the request that they work for: the awaiting task has it */
     for (uint32_t i = 0; i < scratch->awaiter_count && !context->identity; i++)
         if (pp_task_context_read(reader, scratch->awaiters[i], &of_task) &&
             pp_context_vars_of(&reader->objects, of_task, &vars))
-            pp_served_read(reader, vars, context);
+            pp_source_read_variable(reader, PP_SOURCE_SERVED, vars, context);
 }
 
 bool pp_variables_read_thread(const struct pp_context_reader *reader, uint32_t *known)
@@ -164,6 +180,7 @@ static struct pp_context_reader read_native(struct pp_slot *slot, struct pp_cont
 bool pp_contexts_read_native(struct pp_slot *slot, uint32_t *known)
 {
     struct pp_context span;
+    slot->scratch->context_reasons = 0;
     const struct pp_context_reader reader = read_native(slot, &span);
     return (!reader.facts || put_span(&reader, &span, known)) && read_labels(&reader, false, 0, known);
 }

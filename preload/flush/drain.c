@@ -43,6 +43,8 @@ static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *
     uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = charge_for(slot, thread, record);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
+    for (unsigned i = PP_REASON_FIRST_CONTEXT; i < PP_REASON_COUNT; i++)
+        pp_interval.account.reasons[i] += record->context_reasons >> (i - PP_REASON_FIRST_CONTEXT) & 1;
     uint32_t labels = pp_contexts_labels(slot, record->contexts);
     struct pp_sample_key key = {thread, node, labels, record->state};
     if (pp_add_sample(&pp_interval.account.sampled_ns, &key, 1, charge.sampled_ns) && record->contexts & PP_SELECTED)

@@ -234,6 +234,7 @@ static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint
             reason = walk_python(&state, slot, registers, &stacks, &head.contexts);
         else if (!pp_contexts_read_native(slot, &head.contexts))
             reason = PP_REASON_LOST_RING_FULL;
+        head.context_reasons = slot->scratch->context_reasons;
         head.state = (uint16_t)(state.state | (stacks.python.collecting ? PP_STATE_GC : 0));
         if (reason != PP_REASON_NONE && reason != PP_REASON_PYTHON_TOO_DEEP)
             stacks.python.frames = stacks.python.runs = 0;

@@ -3,17 +3,18 @@
 #include "../base/message.h"
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
-#include "../context/aiohttp.h"
 #include "../context/asyncio.h"
 #include "../context/awaiters.h"
 #include "../context/greenlet.h"
-#include "../context/sources.h"
+#include "../context/suspended.h"
 #include "../context/thread_context.h"
 #include "../context/trio.h"
 #include "../modules/modules.h"
 #include "context_interpreter.h"
 #include "context_text.h"
+#include "find_sources.h"
 #include "python_modules.h"
+#include "source_modules.h"
 #include <string.h>
 
 /* Published facts are never freed: handlers may read them. */
@@ -46,47 +47,6 @@ static struct {
     struct pp_tls_word word;
     char path[256];
 } exported = {.changed = true};
-
-static const char *const names[PP_SOURCE_MODULES] = {
-    [PP_MODULE_ASYNCIO] = "_asyncio",
-    [PP_MODULE_ASYNCIO_PACKAGE] = "asyncio",
-    [PP_MODULE_ASYNCIO_TASKS] = "asyncio.tasks",
-    [PP_MODULE_TRIO] = "trio._core._run",
-    [PP_MODULE_TYPES] = "types",
-    [PP_MODULE_FUNCTOOLS] = "functools",
-    [PP_MODULE_ANYIO] = "anyio._backends._asyncio",
-    [PP_MODULE_OPENTELEMETRY] = "opentelemetry.context",
-    [PP_MODULE_OPENTELEMETRY_SPAN] = "opentelemetry.trace.propagation",
-    [PP_MODULE_OPENTELEMETRY_BAGGAGE] = "opentelemetry.baggage",
-    [PP_MODULE_DDTRACE] = "ddtrace._trace.provider",
-    [PP_MODULE_DDTRACE_SPAN] = "ddtrace._trace.span",
-    [PP_MODULE_SENTRY] = "sentry_sdk.scope",
-    [PP_MODULE_SENTRY_SPAN] = "sentry_sdk.tracing",
-    [PP_MODULE_FLASK] = "flask.globals",
-    [PP_MODULE_LABELS] = "libpyprof",
-    [PP_MODULE_REQUESTS] = "libpyprof._requests",
-    [PP_MODULE_DJANGO] = "django.core.handlers.base",
-    [PP_MODULE_DJANGO_WSGI] = "django.core.handlers.wsgi",
-    [PP_MODULE_DJANGO_ASGI] = "django.core.handlers.asgi",
-    [PP_MODULE_STARLETTE] = "starlette.routing",
-    [PP_MODULE_STARLETTE_APPLICATIONS] = "starlette.applications",
-    [PP_MODULE_FASTAPI] = "fastapi.routing",
-    [PP_MODULE_AIOHTTP] = "aiohttp.web_urldispatcher",
-    [PP_MODULE_AIOHTTP_PROTOCOL] = "aiohttp.web_protocol",
-    [PP_MODULE_GREENLET] = "greenlet._greenlet",
-    [PP_MODULE_OLD_GREENLET] = "greenlet",
-    [PP_MODULE_GEVENT] = "gevent",
-    [PP_MODULE_GEVENT_GREENLET] = "gevent._gevent_cgreenlet",
-    [PP_MODULE_GEVENT_HUB] = "gevent.hub",
-    [PP_MODULE_TRIO_PACKAGE] = "trio",
-    [PP_MODULE_DJANGO_PACKAGE] = "django",
-    [PP_MODULE_STARLETTE_PACKAGE] = "starlette",
-    [PP_MODULE_AIOHTTP_PACKAGE] = "aiohttp",
-    [PP_MODULE_FLASK_PACKAGE] = "flask",
-    [PP_MODULE_DDTRACE_PACKAGE] = "ddtrace",
-    [PP_MODULE_SENTRY_PACKAGE] = "sentry_sdk",
-    [PP_MODULE_OPENTELEMETRY_VERSION] = "opentelemetry.sdk.version",
-};
 
 /* Whether the interpreter is taking its modules apart. */
 static bool is_finalizing(const struct pp_python *python)
@@ -140,8 +100,10 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     memcpy(before, searched.modules, sizeof before);
     if (whole)
         memset(searched.modules, 0, sizeof searched.modules);
-    bool met = (changed || whole) &&
-               pp_python_module_dicts(reader, searched.dict, from, names, PP_SOURCE_MODULES, searched.modules);
+    unsigned count;
+    const char *const *names = pp_source_module_names(&count);
+    bool met =
+        (changed || whole) && pp_python_module_dicts(reader, searched.dict, from, names, count, searched.modules);
     if (whole)
         searched.at_ns = now_ns;
     searched.last_ns = now_ns;
@@ -152,27 +114,6 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     searched.used = used;
     searched.again = changed;
     return whole || met || memcmp(before, searched.modules, sizeof before) != 0;
-}
-
-/* Finds what the modules that are there keep in context variables. */
-static void find_variables(const struct pp_object_reader *reader, const uintptr_t *modules,
-                           struct pp_context_facts *facts, struct pp_context_reasons *reasons)
-{
-#define FIND(source)                                                                                                   \
-    do {                                                                                                               \
-        if (pp_##source##_find(reader, modules, &facts->source, &reasons->source)) {                                   \
-            facts->variables = true;                                                                                   \
-            reasons->source = NULL;                                                                                    \
-        }                                                                                                              \
-    } while (0)
-    FIND(opentelemetry);
-    FIND(ddtrace);
-    FIND(sentry);
-    FIND(flask);
-    FIND(labels);
-    if (!pp_served_find(reader, modules, &facts->served))
-        memset(&facts->served, 0, sizeof facts->served);
-#undef FIND
 }
 
 /* Finds the greenlet that a thread runs. */
@@ -263,7 +204,7 @@ static void find_holder(const struct pp_object_reader *reader, uintptr_t interpr
     uint16_t place = reader->python->layout.interpreter.modules;
     if (!facts->running_tasks || !pp_object_word(reader, interpreter_state + place, &modules) ||
         modules != searched.dict ||
-        !find_entry(reader, modules, names[PP_MODULE_ASYNCIO], &facts->holder.module, &facts->holder.module_key) ||
+        !find_entry(reader, modules, "_asyncio", &facts->holder.module, &facts->holder.module_key) ||
         !pp_object_type(reader, facts->holder.module, &facts->holder.module_type) ||
         !find_entry(reader, searched.modules[PP_MODULE_ASYNCIO], PP_ASYNCIO_TASKS, &tasks, &facts->holder.tasks_key))
         return;
@@ -276,7 +217,8 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
 {
     const uintptr_t *modules = searched.modules;
     struct pp_context_reasons reasons = {.is_other_unread = pp_context_other_is_unread()};
-    find_variables(reader, modules, facts, &reasons);
+    pp_sources_find(reader, modules, facts);
+    pp_suspended_find(reader, modules, &facts->counted_steps);
     if (pp_asyncio_find(reader, modules, &facts->asyncio, &reasons.asyncio)) {
         reasons.asyncio = NULL;
         find_holder(reader, facts->interpreter_state, &facts->asyncio);
@@ -285,7 +227,6 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
     }
     if (!facts->asyncio.task_type || !pp_awaiters_find(reader, modules, &facts->awaiters))
         memset(&facts->awaiters, 0, sizeof facts->awaiters);
-    pp_aiohttp_find(reader, modules, &facts->aiohttp);
     reasons.trio = "its tasks are not laid out as they are known";
     if (pp_trio_find(reader, modules, &facts->trio))
         reasons.trio = NULL;
@@ -309,7 +250,7 @@ void pp_context_facts_refresh(bool asked)
     if (!reader.python || is_finalizing(reader.python))
         return;
     bool loaded = search_export(), changed = search_modules(&reader, facts.interpreter_state, asked);
-    bool unread = searched.interpreter_state && pp_context_other_search(facts.interpreter_state, names);
+    bool unread = searched.interpreter_state && pp_context_other_search(facts.interpreter_state);
     if (!loaded && !changed && !unread)
         return;
     find_thread_context(&reader, &facts.thread_context);

@@ -3,6 +3,7 @@
 #include "../capture/capture.h"
 #include "context_text.h"
 #include "python_modules.h"
+#include "source_modules.h"
 
 #define OTHER_AGAIN_NS (2 * (uint64_t)1000000000u) /* so often it is searched, until it has sources */
 /* So long an interpreter stays chosen in which no thread is sampled: others may run on the same threads in turn. */
@@ -43,7 +44,7 @@ uintptr_t pp_context_interpreter(const struct pp_python **python)
     return found;
 }
 
-bool pp_context_other_search(uintptr_t chosen, const char *const *names)
+bool pp_context_other_search(uintptr_t chosen)
 {
     static struct pp_context_facts nothing; /* is found: then each source that is imported is named */
     struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid)};
@@ -60,8 +61,10 @@ bool pp_context_other_search(uintptr_t chosen, const char *const *names)
         return false;
     other.at_ns = now_ns;
     uintptr_t dict = pp_python_modules(&reader, state);
+    unsigned count;
+    const char *const *names = pp_source_module_names(&count);
     if (dict)
-        pp_python_module_dicts(&reader, dict, 0, names, PP_SOURCE_MODULES, modules);
+        pp_python_module_dicts(&reader, dict, 0, names, count, modules);
     pp_context_text(&reader, modules, "", &(struct pp_context_reasons){.gevent = NULL}, &nothing);
     other.is_unread = nothing.text[0] != 0;
     return other.is_unread;

@@ -10,9 +10,9 @@
  * samples in it. While no interpreter is known to have sources each has its turn. *python is NULL if there is none. */
 uintptr_t pp_context_interpreter(const struct pp_python **python);
 
-/* Searches another interpreter that was sampled than the chosen one for modules of sources, now and then. names: those
- * of enum pp_source_module. Returns whether it has some, and that was not known. */
-bool pp_context_other_search(uintptr_t chosen, const char *const *names);
+/* Searches another interpreter that was sampled than the chosen one for modules of sources, now and then. Returns
+ * whether it has some, and that was not known. */
+bool pp_context_other_search(uintptr_t chosen);
 /* Returns whether another interpreter was found to have sources, which are not read. */
 bool pp_context_other_is_unread(void);
 

@@ -5,9 +5,9 @@
 
 #include "../context/facts.h"
 
-/* Why sources that the program has imported are not read; a literal each, NULL: they are. */
+/* Why sources that code reads and the program has imported are not read; a literal each, NULL: they are. */
 struct pp_context_reasons {
-    const char *asyncio, *trio, *greenlet, *gevent, *opentelemetry, *ddtrace, *sentry, *flask, *labels;
+    const char *asyncio, *trio, *greenlet, *gevent;
     bool is_other_unread; /* another interpreter has sources */
 };
 

@@ -2,27 +2,12 @@
 #include "frame_sources.h"
 #include "../base/message.h"
 #include "../capture/frame_rules.h"
-#include "python_modules.h"
+#include "source_modules.h"
 #include <string.h>
 
 #define BASES_MAX  8
 #define CONSTS_MAX 64
 #define NESTED     "<locals>."
-
-static const struct known {
-    enum pp_source_module source, module;
-    const char *module_name, *function; /* its qualified name, as the frame rules have it */
-} table[] = {
-    {PP_MODULE_DJANGO, PP_MODULE_DJANGO, "django.core.handlers.base", "convert_exception_to_response.<locals>.inner"},
-    {PP_MODULE_DJANGO, PP_MODULE_DJANGO_WSGI, "django.core.handlers.wsgi", "WSGIHandler.__call__"},
-    {PP_MODULE_DJANGO, PP_MODULE_DJANGO_ASGI, "django.core.handlers.asgi", "ASGIHandler.handle"},
-    {PP_MODULE_STARLETTE, PP_MODULE_STARLETTE, "starlette.routing", "Route.handle"},
-    {PP_MODULE_STARLETTE, PP_MODULE_STARLETTE, "starlette.routing", "Mount.handle"},
-    {PP_MODULE_STARLETTE, PP_MODULE_STARLETTE, "starlette.routing", "WebSocketRoute.handle"},
-    {PP_MODULE_STARLETTE, PP_MODULE_STARLETTE_APPLICATIONS, "starlette.applications", "Starlette.__call__"},
-    {PP_MODULE_STARLETTE, PP_MODULE_FASTAPI, "fastapi.routing", "APIRoute.handle"},
-    {PP_MODULE_AIOHTTP, PP_MODULE_AIOHTTP_PROTOCOL, "aiohttp.web_protocol", "RequestHandler._handle_request"},
-};
 
 /* Finds the code of a function of Python's. One that has attributes was wrapped, or its code was replaced. */
 static bool find_code(const struct pp_object_reader *reader, uintptr_t function_type, uintptr_t object, uintptr_t *code)
@@ -36,24 +21,23 @@ static bool find_code(const struct pp_object_reader *reader, uintptr_t function_
 }
 
 /* Returns whether no function that is defined in this function is as it is known. */
-static bool is_lost_within(const struct pp_object_reader *reader, uintptr_t code, const char *function)
+static bool is_lost_within(const struct pp_object_reader *reader, uintptr_t code, const struct pp_function *function)
 {
     uintptr_t consts, item;
-    size_t length = strlen(function);
-    bool lost = pp_frame_is_lost(reader, code, function, length);
+    bool lost = pp_frame_is_lost(reader, code, function);
     if (!pp_object_word(reader, code + reader->python->layout.code.consts, &consts))
         return false;
     for (unsigned i = 0; i < CONSTS_MAX && pp_tuple_item(reader, consts, i, &item); i++) {
         if (pp_frame_role_read(reader, item).rule != PP_FRAME_ANY)
             return false;
-        lost |= pp_frame_is_lost(reader, item, function, length);
+        lost |= pp_frame_is_lost(reader, item, function);
     }
     return lost;
 }
 
 /* Returns whether the method that the class has, or inherits, is not as it is known. */
 static bool is_lost_in_class(const struct pp_object_reader *reader, uintptr_t function_type, uintptr_t class,
-                             const char *method, const char *function)
+                             const char *method, const struct pp_function *function)
 {
     uintptr_t dict, object, code;
     if (!pp_object_has_class(reader, class, PP_CLASS_TYPE))
@@ -64,19 +48,18 @@ static bool is_lost_in_class(const struct pp_object_reader *reader, uintptr_t fu
             !pp_object_word(reader, class + layout->type.tp_base, &class))
             return false;
         if (pp_name_find(reader, dict, method, &object))
-            return find_code(reader, function_type, object, &code) &&
-                   pp_frame_is_lost(reader, code, function, strlen(function));
+            return find_code(reader, function_type, object, &code) && pp_frame_is_lost(reader, code, function);
     }
     return true;
 }
 
 static bool is_lost(const struct pp_object_reader *reader, uintptr_t function_type, uintptr_t module,
-                    const char *function)
+                    const struct pp_function *function)
 {
     char name[PP_NAME_MAX];
     uintptr_t object, code;
-    const char *rest = strchr(function, '.') + 1;
-    pp_format(name, (size_t)(rest - function), "%s", function); /* what is before the dot */
+    const char *qualname = function->qualname.characters, *rest = strchr(qualname, '.') + 1;
+    pp_format(name, (size_t)(rest - qualname), "%s", qualname); /* what is before the dot */
     if (!pp_name_find(reader, module, name, &object))
         return true;
     if (strncmp(rest, NESTED, sizeof NESTED - 1) == 0)
@@ -84,25 +67,29 @@ static bool is_lost(const struct pp_object_reader *reader, uintptr_t function_ty
     return is_lost_in_class(reader, function_type, object, rest, function);
 }
 
-bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, enum pp_source_module module,
+bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, const struct pp_source *row,
                           char remark[PP_FRAME_SOURCE_REMARK])
 {
-    uintptr_t type;
+    uintptr_t type, module;
+    char name[PP_NAME_MAX];
     bool found = false;
-    const struct known *lost = NULL;
+    const struct pp_function *lost = NULL;
     *remark = 0;
-    if (!modules[module] || !pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &type))
+    if (!pp_name_find(reader, modules[PP_MODULE_TYPES], "FunctionType", &type))
         return true;
-    for (const struct known *known = table; known < table + sizeof table / sizeof *table; known++) {
-        if (known->source != module || !modules[known->module])
+    for (const struct pp_function *function = row->functions; function->rule; function++) {
+        module = pp_source_module_of(modules, function);
+        if (!module)
             continue;
-        if (!is_lost(reader, type, modules[known->module], known->function))
+        if (!is_lost(reader, type, module, function))
             found = true;
         else if (!lost)
-            lost = known;
+            lost = function;
     }
-    if (lost)
+    if (lost) {
+        pp_source_module_name(lost, name);
         pp_format(remark, PP_FRAME_SOURCE_REMARK, "%s%s of %s is not as it is known", found ? "in part: " : "",
-                  lost->function, lost->module_name);
+                  lost->qualname.characters, name);
+    }
     return found || !lost;
 }

@@ -8,10 +8,10 @@
 
 #define PP_FRAME_SOURCE_REMARK 120
 
-/* Returns whether endpoints of a framework can be read, and puts into the remark which function is not as it is known,
- * if one is not. A function that something has wrapped counts as known: its callers do not matter. module: by which the
- * framework is known to be imported. */
-bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, enum pp_source_module module,
+/* Returns whether the row's functions are as they are known, as far as their modules are imported, and puts into the
+ * remark which function is not, if one is not. A function that something has wrapped counts as known: its callers do
+ * not matter. */
+bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t *modules, const struct pp_source *row,
                           char remark[PP_FRAME_SOURCE_REMARK]);
 
 #endif

@@ -4,7 +4,7 @@
 
 #define FIRST_MODULES 8
 #define STATE_BYTES   (24u << 10) /* of a PyInterpreterState: sys.modules is in there */
-#define MODULES_MAX   64          /* searched for at once */
+#define MODULES_MAX   96          /* searched for at once */
 
 /* Recognizes sys.modules by the first modules of every interpreter, as its start makes them. */
 static bool is_modules(const struct pp_object_reader *reader, uintptr_t dict)

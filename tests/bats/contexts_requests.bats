@@ -90,6 +90,14 @@ flask() {
     with_a_python flask
 }
 
+bottle() {
+    served bottle endpoint bottle
+}
+
+@test "endpoints of Bottle by its frames; what it mounts has the route of the mount" {
+    with_a_python bottle
+}
+
 django() {
     served django endpoint django
 }
@@ -205,6 +213,17 @@ around() {
     "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "${paths[@]}" >/dev/null || fail "$(tail -n 5 server.log)"
     stop_server "$server" TERM
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" endpoint truth.json || fail "$(tail -n 5 server.log)"
+    why_no_route
+}
+
+# info names as many samples of requests without a known endpoint as the report has.
+why_no_route() {
+    local counted shown
+    info >info.json
+    counted=$(reader truncated info.json | sed -n 's/^request without a known endpoint: .*: //p')
+    shown=$("$PYPROF" report --by endpoint --json | "$PYTHON" -c 'import json, sys
+print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] == "(unknown route)"))')
+    [ "${counted:-0}" -eq "$shown" ] || fail "$counted named, $shown shown"
 }
 
 around_flask() {

@@ -98,11 +98,12 @@ unknown() {
     sources "; not asyncio tasks (_asyncio.Task is not of the size that it has in this version of CPython); \
 not tasks of trio 9.0 (its tasks are not laid out as they are known); \
 not greenlets 8.1 (the class greenlet, or its C interface, is not of a size and form that is known); \
-not spans of OpenTelemetry (its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than contextvars_context); \
+not spans of OpenTelemetry (its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than contextvars_context, or \
+opentelemetry.trace.propagation has no _SPAN_KEY); \
 not spans of ddtrace (its spans are not the objects of Python that they are up to 3.x); \
 not spans of Sentry 1.9 (its scopes and spans are not those of 2.x); \
 not endpoints of Flask 1.1 (flask.globals has no context variable _cv_request, as since 2.2); \
-not endpoints of Django 9.8 (convert_exception_to_response.<locals>.inner of django.core.handlers.base is not as it is known); \
+not endpoints of Django 9.8 (convert_exception_to_response.<locals>.inner of django.core.handlers.exception is not as it is known); \
 not the program's labels (libpyprof.pyprof_labels is no context variable)"
     "$PYPROF" info >info.txt
     [ "$(grep -c "but not to" info.txt)" -eq 9 ] || fail "$(cat info.txt)"
@@ -119,7 +120,7 @@ not the program's labels (libpyprof.pyprof_labels is no context variable)"
 renamed() {
     faked renamed
     sources "endpoints of Starlette 9.2 (in part: Route.handle of starlette.routing is not as it is known); \
-not endpoints of Django 9.1 (convert_exception_to_response.<locals>.inner of django.core.handlers.base is not as it is known); \
+not endpoints of Django 9.1 (WSGIHandler.__call__ of django.core.handlers.wsgi is not as it is known); \
 not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_protocol is not as it is known)"
 }
 
@@ -160,6 +161,9 @@ another_interpreter() {
     another asyncio
     sources "asyncio tasks and what awaits them; not spans of another interpreter, its tasks, endpoints and labels \
 (those of one interpreter in a process are read)"
+    info >info.json
+    [ "$(reader truncated info.json | sed -n 's/^context not read: of another interpreter .*: //p')" -gt 20 ] ||
+        fail "not named: $(cat info.json)"
     rm -r pyprof.out
     another math
     sources "asyncio tasks and what awaits them"

@@ -6,8 +6,8 @@
 #include "libc_functions.h"
 #include "preload/capture/capture.h"
 #include "preload/capture/safe_read.h"
-#include "preload/context/sources.h"
 #include "preload/context/values.h"
+#include "preload/context/walk_source.h"
 #include "preload/labels/context_facts.h"
 #include "preload/python/find.h"
 #include <dlfcn.h>
@@ -24,6 +24,7 @@
 
 static struct pp_python python;
 static struct pp_slot slot;
+static struct pp_scratch scratch;
 static uintptr_t (*thread_state)(void);
 
 /* 0: ready. direct: as the handler reads while it has the GIL. */
@@ -126,19 +127,19 @@ void readers_find_sources(void)
     pp_context_facts_refresh(false);
 }
 
-typedef bool source_reader(const struct pp_context_reader *, uintptr_t, struct pp_context *);
+/* Returns the row that has this in its title or in the name of its module; 0: none. */
+static unsigned row_of(const char *name)
+{
+    unsigned row = pp_source_count;
+    while (--row && !strstr(pp_sources[row].module, name) && !strstr(pp_sources[row].title ?: "", name))
+        ;
+    return row;
+}
 
 /* 1: read, into ids (trace, lower half first, identity) and text (Latin-1); 0: not found; -1: it could not be read. */
 int readers_source(const char *name, int direct, uint64_t ids[3], char *text)
 {
-    static const struct {
-        const char *name;
-        source_reader *read;
-    } sources[] = {{"opentelemetry", pp_opentelemetry_read},
-                   {"ddtrace", pp_ddtrace_read},
-                   {"sentry", pp_sentry_read},
-                   {"flask", pp_flask_read},
-                   {"labels", pp_labels_read}};
+    unsigned row = row_of(name);
     struct pp_thread_state state = {.python = &python, .memory = (const void *)thread_state(), .attached = true};
     struct pp_context_reader context_reader = {
         .objects = reader(direct), .facts = atomic_load(&pp_capture.contexts), .state = &state, .slot = &slot};
@@ -147,11 +148,11 @@ int readers_source(const char *name, int direct, uint64_t ids[3], char *text)
     text[0] = 0;
     if (!context_reader.facts)
         return 0;
+    slot.scratch = &scratch;
     if (!open_vars(&context_reader.objects, &vars))
         return -1;
-    for (unsigned i = 0; i < sizeof sources / sizeof *sources; i++)
-        if (strcmp(sources[i].name, name) == 0 && !sources[i].read(&context_reader, vars, &context))
-            return -1;
+    if (!row || !pp_source_read_variable(&context_reader, row, vars, &context))
+        return -1;
     memcpy(ids, context.trace_id, sizeof context.trace_id);
     ids[2] = context.identity;
     if (!pp_object_copy(&context_reader.objects, text, context.text.data, context.text.record.bytes) &&

@@ -14,7 +14,8 @@
 #define TEXT       (WORDS * PAGE)
 #define TEXT_BYTES 11
 
-static struct pp_slot slot;
+static struct pp_scratch scratch;
+static struct pp_slot slot = {.scratch = &scratch};
 static struct pp_python python;
 static uint8_t *memory;
 static unsigned recorded; /* samples */
@@ -37,6 +38,7 @@ static bool read_all(const struct pp_context_reader *from)
         return false;
     slot.thread.contexts[PP_CONTEXT_SPAN] = 77;
     pp_recall_put(from, PP_CONTEXT_SPAN, 77);
+    pp_context_lacks(from, PP_REASON_CONTEXT_NAME);
     return true;
 }
 
@@ -45,8 +47,11 @@ static bool sample_with(const struct pp_context_reader *from, uintptr_t key)
 {
     struct pp_recording recording;
     const uintptr_t keys[] = {key, 5};
+    const unsigned lacks_name = 1u << (PP_REASON_CONTEXT_NAME - PP_REASON_FIRST_CONTEXT);
+    scratch.context_reasons = 0;
     const struct pp_recall *recall = pp_recall(from, PP_RECALL_VARIABLES, keys, 2, &recording);
     if (recall) {
+        assert_int_equal(scratch.context_reasons, lacks_name);
         assert_int_equal(recall->known, 1u << PP_CONTEXT_SPAN);
         return true;
     }

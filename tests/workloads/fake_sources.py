@@ -61,6 +61,7 @@ def unknown():
     package("_asyncio", Task=Other, Future=Other, _current_tasks=[])
     package("django", __version__="9.8")
     package("django.core.handlers.base")
+    package("django.core.handlers.exception")
     wait(lambda: var.set(Other()))
 
 
@@ -161,9 +162,10 @@ def wrapped():
             return functools.partial(self.function, instance)
 
     frameworks("request", "self", "_handle")  # aiohttp's is renamed, nobody has wrapped it
-    base, wsgi = sys.modules["django.core.handlers.base"], sys.modules["django.core.handlers.wsgi"]
+    exception, wsgi = sys.modules["django.core.handlers.exception"], sys.modules["django.core.handlers.wsgi"]
     routing = sys.modules["starlette.routing"]
-    base.convert_exception_to_response = functools.wraps(base.convert_exception_to_response)(trace(base.convert_exception_to_response))
+    convert = exception.convert_exception_to_response
+    exception.convert_exception_to_response = functools.wraps(convert)(trace(convert))
     # As some tracers do it: the function is the same one, of other code.
     call = wsgi.WSGIHandler.__call__
     call.__wrapped__ = types.FunctionType(call.__code__, call.__globals__)

@@ -2,7 +2,7 @@
 has set; prints as JSON what each value used by the clock of its thread: {"values": {VALUE: ns}, "hands_to_threads": BOOL,
 "does_more": BOOL}: a library does much for each value besides.
 
-SOURCE is opentelemetry, sentry, ddtrace, labels, flask, gevent-flask, django, django-async, starlette, middleware, fastapi, fastapi-uvloop, aiohttp (spans
+SOURCE is opentelemetry, sentry, ddtrace, labels, flask, bottle, gevent-flask, django, django-async, starlette, middleware, fastapi, fastapi-uvloop, aiohttp (spans
 of OpenTelemetry, served over a socket), celery (spans of Sentry, which it makes for each task). The work is done in threads, in coroutines of an event loop
 and in worker threads that take over the context, half of it without the GIL."""
 import asyncio
@@ -183,7 +183,7 @@ class Requests:
     def wsgi(self, path):
         environ = {"REQUEST_METHOD": "GET", "PATH_INFO": path, "SERVER_NAME": "s", "SERVER_PORT": "80", "wsgi.url_scheme": "http"}
         environ.update({"wsgi.input": io.BytesIO(), "wsgi.errors": sys.stderr, "SCRIPT_NAME": ""})
-        body = self.app(environ, lambda status, headers: self.check(status))
+        body = self.app(environ, lambda status, headers, exc_info=None: self.check(status))
         list(body)
         getattr(body, "close", int)()
 
@@ -242,6 +242,23 @@ class Flask(Requests):
             return "done"
 
         return view
+
+
+class Bottle(Requests):
+    asynchronous = False
+    paths = {"/": "/", "/items/<item:int>": "/items/7", "/users/<name>/carts": "/users/you/carts", "/shop/<:re:.*>": "/shop/carts"}
+
+    def __init__(self):
+        import bottle
+
+        self.app, shop = bottle.Bottle(), bottle.Bottle()
+        for n, rule in enumerate(list(self.paths)[:3]):
+            self.app.route(rule, callback=self.view(rule, 2 + n))
+        shop.route("/carts", callback=self.view("/shop/<:re:.*>", 2))
+        self.app.mount("/shop/", shop.wsgi)  # to Bottle that is any WSGI application
+
+    def view(self, rule, ms):
+        return lambda **arguments: work(rule, ms) or "done"
 
 
 class GeventFlask(Flask):
@@ -485,7 +502,7 @@ class Celery:
             time.sleep(1)
 
 
-sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "django": Django}
+sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "bottle": Bottle, "django": Django}
 sources.update({"django-async": DjangoAsync, "starlette": Starlette, "middleware": Middleware, "fastapi": FastAPI})
 sources.update({"fastapi-uvloop": FastAPIUvloop, "gevent-flask": GeventFlask, "aiohttp": Aiohttp, "celery": Celery})
 source = sources[SOURCE]()

@@ -45,7 +45,7 @@ static void print_sums(const struct pt_accounting *sum)
 static void print_reasons(const struct pt_accounting *sum)
 {
     for (uint32_t i = PP_REASON_NONE + 1; i < PP_REASON_COUNT; i++) {
-        bool of_samples = i < PP_REASON_LOST_RING_FULL; /* from there on it is not samples that are counted */
+        bool of_samples = i < PP_REASON_LOST_RING_FULL || i >= PP_REASON_FIRST_CONTEXT; /* that are counted */
         if (!sum->reasons[i] || (of_samples && pt_percent(sum->reasons[i], sum->samples) < REASON_PERCENT))
             continue;
         printf("  %s: %" PRIu64, pt_reason_text(i), sum->reasons[i]);

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sources.h"
+#include <stddef.h>
+
+/* Where several libraries trace, the first row counts; the others share its name. */
+const struct pp_source pp_sources[] = {
+    [PP_SOURCE_SERVED] =
+        {
+            .kind = PP_CONTEXT_ENDPOINT,
+            .module = "libpyprof._requests",
+            .variable = "libpyprof:_served",
+            .same_name = true,
+            .ways =
+                {
+                    /* gevent runs something for a request: Spawned is in its place */
+                    .object = {{PP_STEP_SLOT, PP_MISSING_STAYS, .of = "libpyprof._requests:Spawned",
+                                .name = "request"}},
+                    .text = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "own"},
+                             {PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "name"},
+                             {PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "endpoint"}},
+                },
+        },
+    [PP_SOURCE_LABELS] =
+        {
+            .kind = PP_CONTEXT_LABELS,
+            .title = "the program's labels",
+            .module = "libpyprof",
+            .variable = "libpyprof:pyprof_labels", /* "key=value;key2=value2", in bytes */
+            .not_found = "libpyprof.pyprof_labels is no context variable",
+        },
+    {
+        .kind = PP_CONTEXT_SPAN,
+        .title = "spans of OpenTelemetry",
+        .module = "opentelemetry.trace.propagation",
+        .version = "opentelemetry.sdk.version:__version__",
+        .variable = "opentelemetry.context:_RUNTIME_CONTEXT._current_context",
+        .not_found = "its context is not used yet, or OTEL_PYTHON_CONTEXT selects another class than "
+                     "contextvars_context, or opentelemetry.trace.propagation has no _SPAN_KEY",
+        .ways =
+            {
+                .object = {{PP_STEP_ENTRY, PP_MISSING_NONE, .of = "opentelemetry.trace.propagation:_SPAN_KEY"}},
+                /* another process's span has no name, nor has a span that is not recorded */
+                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_name"}},
+                /* of a SpanContext, which is a tuple */
+                .trace_id = {{PP_STEP_ATTRIBUTE, .name = "_context"}, {PP_STEP_ITEM, .number = 0}},
+                .span_id = {{PP_STEP_ATTRIBUTE, .name = "_context"}, {PP_STEP_ITEM, .number = 1}},
+                /* a service further up may have chosen */
+                .from_start = {{PP_STEP_ENTRY, PP_MISSING_NONE, .of = "opentelemetry.baggage:_BAGGAGE_KEY"},
+                               {PP_STEP_NAMED, PP_MISSING_NONE, .name = "splunk.trace.snapshot.volume"}},
+            },
+    },
+    {
+        .kind = PP_CONTEXT_SPAN,
+        .title = "spans of ddtrace",
+        .module = "ddtrace._trace.provider",
+        .version = "ddtrace:__version__",
+        .variable = "ddtrace._trace.provider:_DD_CONTEXTVAR",
+        .not_found = "its spans are not the objects of Python that they are up to 3.x",
+        .ways =
+            {
+                /* it may be None, or the ids of another process's span */
+                .object = {{PP_STEP_INSTANCE, PP_MISSING_NONE, .of = "ddtrace._trace.span:Span"}},
+                .text = {{PP_STEP_SLOT, .of = "ddtrace._trace.span:Span", .name = "name"}},
+                .trace_id = {{PP_STEP_SLOT, .of = "ddtrace._trace.span:Span", .name = "trace_id"}},
+                .span_id = {{PP_STEP_SLOT, .of = "ddtrace._trace.span:Span", .name = "span_id"}},
+            },
+    },
+    {
+        .kind = PP_CONTEXT_SPAN,
+        .title = "spans of Sentry",
+        .module = "sentry_sdk.scope",
+        .version = "sentry_sdk:VERSION",
+        .variable = "sentry_sdk.scope:_current_scope",
+        .not_found = "its scopes and spans are not those of 2.x",
+        .numbered_late = true,
+        .ways =
+            {
+                .object = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.scope:Scope", .name = "_span"},
+                           {PP_STEP_INSTANCE, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span"}},
+                /* a transaction's name, another span's description, or its kind */
+                .text = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Transaction", .name = "name"},
+                         {PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span", .name = "description"},
+                         {PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span", .name = "op"}},
+                .trace_id = {{PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "_trace_id"}},
+                .span_id = {{PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "_span_id"}},
+            },
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Flask",
+        .module = "flask.globals",
+        .version = "flask:__version__",
+        .variable = "flask.globals:_cv_request",
+        .not_found = "flask.globals has no context variable _cv_request, as since 2.2",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, .name = "request"},
+                           /* a request that has not been routed yet, or cannot be, has no rule */
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "url_rule"}},
+                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "rule"}},
+            },
+        .functions = {{PP_FRAME_REQUEST, PP_ASCII("Flask.__call__"), PP_ASCII("flask/app.py"), NULL, NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Django",
+        .module = "django.core.handlers.base",
+        .version = "django:__version__",
+        .before = '/',
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "resolver_match"}},
+                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "route"}},
+            },
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("WSGIHandler.__call__"), PP_ASCII("django/core/handlers/wsgi.py"),
+                       "request", NULL},
+                      {PP_FRAME_SOURCE, PP_ASCII("ASGIHandler.handle"), PP_ASCII("django/core/handlers/asgi.py"),
+                       "request", NULL},
+                      /* around each middleware, and the innermost handler */
+                      {PP_FRAME_SOURCE, PP_ASCII("convert_exception_to_response.<locals>.inner"),
+                       PP_ASCII("django/core/handlers/exception.py"), "request", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Starlette",
+        .module = "starlette.routing",
+        .version = "starlette:__version__",
+        .functions = {{PP_FRAME_SCOPE, PP_ASCII("Starlette.__call__"), PP_ASCII("starlette/applications.py"), "scope",
+                       NULL},
+                      {PP_FRAME_FASTAPI, PP_ASCII("APIRoute.handle"), PP_ASCII("fastapi/routing.py"), "self",
+                       "effective_context"},
+                      {PP_FRAME_ROUTE, PP_ASCII("Route.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
+                      {PP_FRAME_MOUNT, PP_ASCII("Mount.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
+                      {PP_FRAME_ROUTE, PP_ASCII("WebSocketRoute.handle"), PP_ASCII("starlette/routing.py"), "self",
+                       NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of aiohttp",
+        .module = "aiohttp.web_urldispatcher",
+        .version = "aiohttp:__version__",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_match_info"},
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .of = "aiohttp.web_urldispatcher:UrlMappingMatchInfo",
+                            .name = "_route"},
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_resource"}},
+                /* with parameters, without, and of static files; those of an application within another one begin with
+                 * its prefix */
+                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_formatter"},
+                         {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_path"},
+                         {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_prefix"}},
+            },
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("RequestHandler._handle_request"), PP_ASCII("aiohttp/web_protocol.py"),
+                       "request", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Bottle",
+        .module = "bottle",
+        .version = "bottle:__version__",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "rule"}}},
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("Bottle._handle"), PP_ASCII("bottle.py"), "route", NULL}},
+    },
+};
+const unsigned pp_source_count = sizeof pp_sources / sizeof *pp_sources;
+_Static_assert(sizeof pp_sources / sizeof *pp_sources <= PP_SOURCES_MAX, "bits of the masks in context/facts.h");
