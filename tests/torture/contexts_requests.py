@@ -1,12 +1,12 @@
 """Sources of contexts.py that keep what a sample belongs to in context variables: the program's own labels, and spans of
-OpenTelemetry where it is installed."""
+OpenTelemetry and Sentry and endpoints of Flask where these are installed."""
 import asyncio
 import contextvars
 import os
 import sys
 
 main = sys.modules["__main__"]
-SPAN, LABELS = 5, 6  # enum pp_context_kind
+ENDPOINT, SPAN, LABELS = 4, 5, 6  # enum pp_context_kind
 VALUES = ["one", "two", "three \u00e9"]
 # Of spans: two have one name; their ids are ints of one digit to five.
 NAMES = ["GET /items", "GET /items", "three \u00e9"]
@@ -54,25 +54,54 @@ def run(kind, scope, count):
     loop.close()
 
 
-def prepare_labels():
-    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../contrib/python"))
-    import libpyprof
-
-    variable = libpyprof.pyprof_labels
-    for value in VALUES:
-        numbers[value] = main.number(LABELS, value)
+def scope_of(variable, objects):
+    """Has the variable what stands for a value."""
 
     class Scope:
         def __init__(self, value):
-            self.value = value.encode("latin-1")
+            self.object = objects[value]
 
         def __enter__(self):
-            self.token = variable.set(self.value)
+            self.token = variable.set(self.object)
 
         def __exit__(self, *error):
             variable.reset(self.token)
 
     scopes.append(Scope)
+
+
+def prepare_labels():
+    sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../contrib/python"))
+    import libpyprof
+
+    for value in VALUES:
+        numbers[value] = main.number(LABELS, value)
+    scope_of(libpyprof.pyprof_labels, {value: value.encode("latin-1") for value in VALUES})
+
+
+def prepare_flask():
+    import flask
+
+    app = flask.Flask("torture")
+    requests = {}
+    for n, value in enumerate(VALUES):
+        app.add_url_rule(f"/{value}/<int:item>", f"view{n}")
+        requests[value] = app.test_request_context(f"/{value}/7")
+        requests[value].match_request()
+        numbers[value] = main.number(ENDPOINT, f"/{value}/<int:item>")
+    scope_of(flask.globals._cv_request, requests)
+
+
+def prepare_sentry():
+    from sentry_sdk.scope import Scope, ScopeType, _current_scope
+    from sentry_sdk.tracing import Span
+
+    held = {}
+    for value, name, trace_id, span_id in zip(VALUES, NAMES, TRACES, SPANS):
+        held[value] = Scope(ty=ScopeType.CURRENT)
+        held[value]._span = Span(trace_id=f"{trace_id:032x}", span_id=f"{span_id:016x}", description=name)
+        numbers[value] = main.number(SPAN, f"{name} {trace_id:032x} {span_id:016x}")
+    scope_of(_current_scope, held)
 
 
 def prepare_spans():
@@ -91,5 +120,7 @@ def prepare_spans():
 scopes = []
 SOURCES = {
     "labels": (prepare_labels, lambda count: run(LABELS, scopes[0], count)),
+    "flask": (prepare_flask, lambda count: run(ENDPOINT, scopes[0], count)),
+    "sentry": (prepare_sentry, lambda count: run(SPAN, scopes[0], count)),
     "opentelemetry": (prepare_spans, lambda count: run(SPAN, scopes[0], count)),
 }

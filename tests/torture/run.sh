@@ -135,7 +135,8 @@ one_python() {
         packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
         contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
         contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 2000000
-        packages "$count" "$python" "$3" 5 1000000 opentelemetry-sdk
+        packages "$count" "$python" "$3" 5 1000000 opentelemetry-sdk sentry-sdk
+        packages "$count" "$python" "$3" 4 1000000 flask
         contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 1000000
         for source in 1:asyncio 1:python-tasks 4:endpoints 6:labels; do
             contexts_unmapped "$count-${source#*:}-unmapped" "$python" "$text" "${source%:*}" --source "${source#*:}" \
