@@ -10,7 +10,7 @@ BUILD=${BUILD:-build}
 long=
 [ "${1:-}" = --long ] && long=1
 logs=$BUILD/check
-fuzz_seconds=${FUZZ_SECONDS:-15}
+fuzz_seconds=${FUZZ_SECONDS:-5}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
 readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
@@ -85,15 +85,12 @@ one() {
 
 build() {
     one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all units helpers
-    if wanted units-sanitized || wanted tools-sanitized; then
-        # Half of what -O2 takes, and they find the same.
-        one "builds with sanitizers" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units
+    if wanted units-sanitized || wanted tools-sanitized || wanted fuzz || wanted lint; then
+        # Half of what -O2 takes, and they find the same. This is the build with clang and its warnings, too.
+        one "builds with clang, sanitizers and libFuzzer, no warning" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units fuzzers
     fi
     if wanted two-at-once; then
         one "builds with ThreadSanitizer" make -j"$jobs" TSAN=1 BUILD="$BUILD/tsan" "$BUILD/tsan/unit/test_tools_two_at_once"
-    fi
-    if wanted fuzz; then
-        one "builds with libFuzzer" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
     fi
 }
 
@@ -116,7 +113,7 @@ run_units() {
 run_fuzzer() {
     local log=$logs/$1.out
     mkdir -p "$BUILD/fuzz/corpus/$1" "$BUILD/fuzz/found"
-    if ! "$BUILD/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+    if ! "$BUILD/san/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
         -artifact_prefix="$BUILD/fuzz/found/$1-" "$BUILD/fuzz/corpus/$1" >"$log" 2>&1; then
         grep -vE '^###|# Uses' "$log" | head -n 30
         return 1
