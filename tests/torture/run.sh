@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 BUILD=${BUILD:-build}
 object=$BUILD/torture/torture.so
-logs=$BUILD/torture
+logs=$BUILD/torture${PYTHONS:+/$(cksum <<<"$PYTHONS" | cut -d' ' -f1)}
 jobs=${JOBS:-$(nproc)}
 long=
 [ "${1:-}" = --long ] && long=1
