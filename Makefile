@@ -151,6 +151,11 @@ $(BUILD)/libpyprof_unit.a: $(CHECKED_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
+# The main of those that have none.
+$(BUILD)/unit_main.a: $(BUILD)/obj/tests/unit/unit_main.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
 # For what compares the product's code with others' or measures it.
 $(BUILD)/libpyprof_objects.a: $(PRELOAD_OBJ)
 	@rm -f $@
@@ -164,15 +169,15 @@ units: $(UNIT_TOOLS) $(UNIT_ZLIB) $(UNIT_PRELOAD) $(UNIT_SHARED) $(if $(SAN),,$(
 
 UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
 
-$(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
+$(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a $(BUILD)/unit_main.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
-$(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/libpyprof_tools.a
+$(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/libpyprof_tools.a $(BUILD)/unit_main.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
-$(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) $< -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+$(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/unit_main.a $(BUILD)/libpyprof_unit.a
+	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
 
 # libunwind has _Unwind_* functions of its own: libgcc's come first, or a program's exceptions would not be its own.
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
