@@ -1,11 +1,11 @@
 # libpyprof: `make` builds, `make demo` shows what it does, `make check` tests it (tests/README.md). See README.md.
 #
 # Variables to set: CC CFLAGS CPPFLAGS LDFLAGS PREFIX LIBDIR BINDIR DATADIR INCLUDEDIR DESTDIR BUILD
-#   SAN=1       AddressSanitizer and UBSan in the tools and the unit tests, in build/san
+#   SAN=1       AddressSanitizer and UBSan in the tools, the unit tests and the libFuzzer harnesses of tests/fuzz (clang),
+#               in build/san
 #   TSAN=1      ThreadSanitizer in the tools and the unit tests, in build/tsan
 #   ASAN=1      the library with AddressSanitizer and UBSan in its flush code (clang-19), in build/asan: to preload behind
 #               clang's own runtime. The handler must not be instrumented: it reads what may not be read.
-#   FUZZ=1      libFuzzer harnesses of tests/fuzz (clang), in build/fuzz
 #   TCMALLOC=1  the tools allocate with tcmalloc
 #   WERROR=     warnings are no errors: for compilers other than those that CI has
 #   V=1         shows the commands
@@ -24,14 +24,11 @@ WERROR  ?= -Werror
 CHECKS   := -DPP_CHECKS
 ifdef SAN
 BUILD    ?= build/san
-VARIANT  := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+CC       := $(or $(shell for c in clang clang-19 clang-16 clang-15 clang-14; do command -v $$c && break; done),clang)
+VARIANT  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 else ifdef TSAN
 BUILD    ?= build/tsan
 VARIANT  := -fsanitize=thread -fno-omit-frame-pointer
-else ifdef FUZZ
-BUILD    ?= build/fuzz
-CC       := $(or $(shell for c in clang clang-19 clang-16 clang-15 clang-14; do command -v $$c && break; done),clang)
-VARIANT  := -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
 else ifdef ASAN
 # Older runtimes are not prepared for fork in a program with threads: its malloc hangs in the child.
 BUILD    ?= build/asan
@@ -97,11 +94,7 @@ BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so)
 .DELETE_ON_ERROR:
 .SECONDARY:
 
-ifdef FUZZ
-all: fuzzers
-else
 all: $(if $(or $(SAN),$(if $(PRELOAD_OBJ),,none)),,$(BUILD)/libpyprof.so) $(if $(TOOLS_OBJ),$(BUILD)/pyprof)
-endif
 
 $(BUILD)/libpyprof.so: $(PRELOAD_OBJ)
 	@echo '  LINK $@'
@@ -136,7 +129,7 @@ $(BUILD)/checked/%.o: %.c $(BUILD)/flags Makefile
 objects: $(filter-out $(BUILD)/obj/preload/arch/%,$(PRELOAD_OBJ)) $(TOOLS_OBJ) $(GZIP_ZLIB)
 
 compile-aarch64:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O2 \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 CAPTURE_CFLAGS= \
 	  CPPFLAGS='-DPP_COMPILE_ONLY -idirafter /usr/include' objects
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
@@ -158,6 +151,11 @@ $(BUILD)/libpyprof_unit.a: $(CHECKED_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
+# The main of those that have none.
+$(BUILD)/unit_main.a: $(BUILD)/obj/tests/unit/unit_main.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
+
 # For what compares the product's code with others' or measures it.
 $(BUILD)/libpyprof_objects.a: $(PRELOAD_OBJ)
 	@rm -f $@
@@ -167,19 +165,19 @@ $(BUILD)/libpyprof_tools.a: $(TOOLS_LIB_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-units: $(UNIT_TOOLS) $(UNIT_ZLIB) $(UNIT_PRELOAD) $(UNIT_SHARED) $(TORTURE)
+units: $(UNIT_TOOLS) $(UNIT_ZLIB) $(UNIT_PRELOAD) $(UNIT_SHARED) $(if $(SAN),,$(TORTURE))
 
 UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
 
-$(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a
+$(UNIT_TOOLS): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(FIXTURE_OBJ) $(BUILD)/libpyprof_tools.a $(BUILD)/unit_main.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
-$(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/libpyprof_tools.a
+$(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/libpyprof_tools.a $(BUILD)/unit_main.a
 	$(UNIT_LINK) $^ -lcmocka $(TOOLS_LIBS)
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
-$(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) $< -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+$(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/unit_main.a $(BUILD)/libpyprof_unit.a
+	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
 
 # libunwind has _Unwind_* functions of its own: libgcc's come first, or a program's exceptions would not be its own.
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
@@ -224,9 +222,10 @@ check:
 	@tests/deps.sh check
 	@BUILD=$(BUILD) tests/check.sh
 
+# PART=2/6: of six parts that take as long as each other, the second.
 check-long:
 	@tests/deps.sh long
-	@BUILD=$(BUILD) tests/check.sh --long
+	@BUILD=$(BUILD) tests/check.sh --long $(PART)
 
 $(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
 	@mkdir -p $(@D)

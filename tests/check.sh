@@ -1,16 +1,18 @@
 #!/bin/bash
-# All tests: tests/check.sh [--long]. Every part speaks TAP; its output goes to $BUILD/check/PART.log, its results are
+# All tests: tests/check.sh [--long [K/N]]. Every part speaks TAP; its output goes to $BUILD/check/PART.log, its results are
 # counted, and the last line is the sum. A part that dies without a result counts as one failure.
 #   SUITE='greenlet units'  only these suites of tests/bats and parts of this file
 #   PYTHON='3.12 /path'     only these interpreters: versions, or paths
+# K/N: of N parts of the long check, which take as long as each other, the K-th. tests/README.md has the seconds of its pieces.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 
 BUILD=${BUILD:-build}
 long=
 [ "${1:-}" = --long ] && long=1
+long_part=${2:-1/1}
 logs=$BUILD/check
-fuzz_seconds=${FUZZ_SECONDS:-15}
+fuzz_seconds=${FUZZ_SECONDS:-5}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
 readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
@@ -18,6 +20,7 @@ wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # One more at once than there are CPUs, for some wait. They disturb each other in nothing that they measure.
 beside=(torture tools-sanitized fuzz units-sanitized two-at-once lint pages units instructions capture-symbols library-symbols wings)
+many=(--jobs $((jobs + 1)) --no-parallelize-within-files)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
@@ -32,7 +35,7 @@ wanted() {
 
 # part NAME COMMAND...
 part() {
-    local name=$1 log=$logs/$1.log status ok bad skip started=$SECONDS
+    local name=$1 log=$logs/${1//[^a-z0-9.-]/_}.log status ok bad skip started=$SECONDS
     shift
     "$@" >"$log" 2>&1
     status=$?
@@ -45,15 +48,15 @@ part() {
     fi
     echo "$ok $bad $skip" >>"$logs/counts"
     {
-        printf '%-18s %4d passed %4d failed %4d skipped %5d s\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - started))
+        printf '%-42s %4d passed %4d failed %4d skipped %5d s\n' "$name" "$ok" "$bad" "$skip" $((SECONDS - started))
         if [ "$bad" -gt 0 ]; then
             explain "$log" | sed 's/^/    /'
             echo "    whole output: $log"
         fi
         grep -iE '^ok\b.*# skip' "$log" | sed 's/^/    skipped: /'
         grep -E '^ok\b.*# UNSTEADY' "$log" | sed 's/^/    unsteady: /'
-    } >"$logs/$name.told"
-    cat "$logs/$name.told"
+    } >"${log%.log}.told"
+    cat "${log%.log}.told"
 }
 
 # explain LOG: each failure with what belongs to it. bats says why in lines with "#" below the result, the others above it.
@@ -85,15 +88,12 @@ one() {
 
 build() {
     one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all units helpers
-    if wanted units-sanitized || wanted tools-sanitized; then
-        # Half of what -O2 takes, and they find the same.
-        one "builds with sanitizers" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units
+    if wanted units-sanitized || wanted tools-sanitized || wanted fuzz || wanted lint; then
+        # Half of what -O2 takes, and they find the same. This is the build with clang and its warnings, too.
+        one "builds with clang, sanitizers and libFuzzer, no warning" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units fuzzers
     fi
     if wanted two-at-once; then
         one "builds with ThreadSanitizer" make -j"$jobs" TSAN=1 BUILD="$BUILD/tsan" "$BUILD/tsan/unit/test_tools_two_at_once"
-    fi
-    if wanted fuzz; then
-        one "builds with libFuzzer" make -j"$jobs" FUZZ=1 BUILD="$BUILD/fuzz" fuzzers
     fi
 }
 
@@ -116,7 +116,7 @@ run_units() {
 run_fuzzer() {
     local log=$logs/$1.out
     mkdir -p "$BUILD/fuzz/corpus/$1" "$BUILD/fuzz/found"
-    if ! "$BUILD/fuzz/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+    if ! "$BUILD/san/$1" -max_total_time="$fuzz_seconds" -timeout=60 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
         -artifact_prefix="$BUILD/fuzz/found/$1-" "$BUILD/fuzz/corpus/$1" >"$log" 2>&1; then
         grep -vE '^###|# Uses' "$log" | head -n 30
         return 1
@@ -190,18 +190,65 @@ steady() {
         END { exit failed || (status && !length(unsteady)) }' "$logs/unsteady" "$tap"
 }
 
-# behaviour FILE...: in the long check once more on each interpreter, where a test by itself takes one.
+# behaviour FILE...
 behaviour() {
-    local filter=(--filter-tags '!long') many=(--jobs $((jobs + 1)) --no-parallelize-within-files) python status=0
-    if [ -n "$long" ]; then
-        run_bats suites "${many[@]}" "$@" || status=1
-        for python in $(list_pythons | cut -d' ' -f1); do
-            echo "== $python"
-            PYTHONS=$python run_bats each "${many[@]}" "${filter[@]}" "$@" || status=1
-        done
-        return "$status"
-    fi
-    steady run_bats suites "${many[@]}" "${filter[@]}" "$@"
+    steady run_bats suites "${many[@]}" --filter-tags '!long' "$@"
+}
+
+# each PYTHON FILE...: the same with this interpreter alone.
+each() {
+    PYTHONS=$1 run_bats each "${many[@]}" --filter-tags '!long' "${@:2}"
+}
+
+# long_tests SUITE: those that the short check leaves out. Of these suites some tests have several interpreters at once.
+long_tests() {
+    local filter=(--filter-tags long)
+    case $1 in embedding | jit) filter=() ;; esac
+    run_bats long "${filter[@]}" "tests/bats/$1.bats"
+}
+
+# python_names: "PATH<TAB>NAME" of each interpreter.
+python_names() {
+    list_pythons | awk -F '\t' 'NR == FNR { name[$1] = $2; next } { sub(/ .*/, ""); print $0 "\t" ($0 in name ? name[$0] : $0) }' \
+        <(expected_pythons) -
+}
+
+# pieces: the long check's, a line each.
+pieces() {
+    local suite name
+    echo check
+    wanted fuzz && echo fuzz
+    while IFS=$'\t' read -r _ name; do
+        wanted torture && echo "torture: $name"
+        [ "${#files[@]}" -eq 0 ] || echo "all on $name"
+    done < <(python_names)
+    for suite in "${files[@]}"; do
+        if [[ $suite == */jit.bats ]] || grep -q '^# bats test_tags=long' "$suite"; then
+            echo "long: $(basename -s .bats "$suite")"
+        fi
+    done
+}
+
+# pieces_of K/N: of all pieces, the longest first, each goes to the part that has the fewest seconds.
+pieces_of() {
+    pieces | awk -F ' *[|] *' -v k="${1%/*}" -v n="${1#*/}" '
+        NR == FNR { if ($3 ~ /^[0-9]+$/) seconds[$2] = $3; next }
+        { print ($0 in seconds ? seconds[$0] : 600) "\t" $0 }' tests/README.md - | sort -t$'\t' -k1,1nr -k2 |
+        awk -F '\t' -v k="${1%/*}" -v n="${1#*/}" '
+            { best = 1; for (i = 2; i <= n; i++) if (sum[i] < sum[best]) best = i; sum[best] += $1; if (best == k) print $2 }'
+}
+
+# piece NAME: runs it.
+piece() {
+    local python
+    python=$(python_names | awk -F '\t' -v name="${1#*: }" -v of="${1#all on }" '$2 == name || $2 == of { print $1 }')
+    case $1 in
+    check) CHECK_LONG='' PYTHON_LINES='' short_check ;;
+    fuzz) part fuzz fuzz ;;
+    torture:*) PYTHONS=$python BUILD=$BUILD part "$1" tests/torture/run.sh --long ;;
+    all\ on\ *) part "$1" each "$python" "${files[@]}" ;;
+    long:*) part "$1" long_tests "${1#long: }" ;;
+    esac
 }
 
 # Those of tests/bats that are wanted, the longest first: tests/README.md has their seconds.
@@ -271,12 +318,28 @@ run_beside() {
     capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
     library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
     wings) part wings tests/wings.py "$BUILD" ;;
-    torture) JOBS=1 BUILD=$BUILD part torture tests/torture/run.sh ${long:+--long} ;;
+    torture) JOBS=1 BUILD=$BUILD part torture tests/torture/run.sh ;;
     fuzz) part fuzz fuzz ;;
     tools-sanitized) part tools-sanitized tools_sanitized ;;
     instructions) part instructions python3 tests/bench/instructions.py "$BUILD" /usr/bin/python3.11 --check ;;
     pages) part pages python3 tests/web/pages.py "$BUILD/pyprof" ;;
     esac
+}
+
+short_check() {
+    local name
+    for name in "${beside[@]}"; do
+        wanted "$name" || continue
+        [[ -z "$long" || $name != @(torture|fuzz) ]] || continue # pieces of the long check
+        [ "$(jobs -rp | wc -l)" -le "$jobs" ] || wait -n
+        run_beside "$name" &
+    done
+    wait
+    # Two for each CPU, for tests wait a quarter of their time and more: what they ask for is CPU time, which a busy machine
+    # makes noisier and not longer.
+    [ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
+    [ ! -e "$logs/suites/report.xml" ] ||
+        sed -nE 's/.*<testsuite name="([^"]*)\.bats".* time="([0-9]*).*/\1 \2/p' "$logs/suites/report.xml" >"$logs/seconds.txt"
 }
 
 for name in $wanted_suites; do
@@ -296,18 +359,22 @@ part build build
 part interpreters interpreters
 PYTHON_LINES=$(list_pythons)
 export PYTHON_LINES
-for name in "${beside[@]}"; do
-    wanted "$name" || continue
-    [ "$(jobs -rp | wc -l)" -le "$jobs" ] || wait -n
-    run_beside "$name" &
-done
-wait
-# Two for each CPU, for tests wait a quarter of their time and more: what they ask for is CPU time, which a busy machine makes
-# noisier and not longer.
 mapfile -t files < <(suites)
-[ "${#files[@]}" -eq 0 ] || part behaviour behaviour "${files[@]}"
-[ ! -e "$logs/suites/report.xml" ] ||
-    sed -nE 's/.*<testsuite name="([^"]*)\.bats".* time="([0-9]*).*/\1 \2/p' "$logs/suites/report.xml" >"$logs/seconds.txt"
+if [ -z "$long" ]; then
+    short_check
+else
+    mapfile -t chosen < <(pieces_of "$long_part")
+    printf 'part %s: %s\n' "$long_part" "$(printf '%s; ' "${chosen[@]}")"
+    for name in "${chosen[@]}"; do
+        if [[ $name != torture:* ]]; then
+            piece "$name"
+        else
+            [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
+            piece "$name" & # takes one CPU
+        fi
+    done
+    wait
+fi
 awk '{ ok += $1; bad += $2; skip += $3 }
     END { printf "%d passed, %d failed%s\n", ok, bad, skip ? ", " skip " skipped" : ""; exit bad || !ok }' "$logs/counts" >"$logs/summary"
 status=$?

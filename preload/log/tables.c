@@ -179,10 +179,10 @@ static void write_threads(struct pp_tables *tables, struct pp_buffer *out, uint3
     static struct pp_buffer payload;
     uint32_t expected = 0;
     pp_buffer_clear(&payload); /* a fork may have cut the parent's writing short */
-    const uint8_t *end = tables->fresh[PP_BLOCK_THREADS].data + tables->fresh[PP_BLOCK_THREADS].length;
-    for (const uint8_t *p = tables->fresh[PP_BLOCK_THREADS].data; p < end; p += sizeof(struct new_thread)) {
+    const struct pp_buffer *fresh = &tables->fresh[PP_BLOCK_THREADS];
+    for (size_t at = 0; at < fresh->length; at += sizeof(struct new_thread)) {
         struct new_thread thread;
-        memcpy(&thread, p, sizeof thread);
+        memcpy(&thread, fresh->data + at, sizeof thread);
         if (payload.length && thread.id != expected) {
             pp_put_block(out, PP_BLOCK_THREADS, &payload, sequence);
             pp_buffer_clear(&payload);

@@ -18,18 +18,16 @@ share_of() {
     echo $(($(reader inclusive stacks.txt "$1") * 1000 / ($(reader inclusive stacks.txt calls) + $(reader inclusive stacks.txt calculates))))
 }
 
-@test "system calls beside calculation: each has its share, at any rate" {
+# At lower rates: the test below.
+@test "system calls beside calculation: each has its share, at the highest rate" {
     events_permitted
-    for hz in 100 1000 5000; do
-        rm -rf pyprof.out
-        PYPROF_CLOCK=perf PYPROF_HZ=$hz PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/calls.py" 6 >truth.txt
-        read -r calls calculates <truth.txt
-        info >info.json
-        reader accounting info.json
-        # Ticks sample system calls: 600 to 1500 in 6 s, of which half. 4 sigma.
-        truth=$((calls * 1000 / (calls + calculates)))
-        between $((truth - 85)) "$(share_of calls)" $((truth + 85)) "permille of system calls at $hz Hz, not $truth"
-    done
+    PYPROF_CLOCK=perf PYPROF_HZ=5000 PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/calls.py" 6 >truth.txt
+    read -r calls calculates <truth.txt
+    info >info.json
+    reader accounting info.json
+    # Ticks sample system calls: 1500 in 6 s, of which half. 4 sigma.
+    truth=$((calls * 1000 / (calls + calculates)))
+    between $((truth - 85)) "$(share_of calls)" $((truth + 85)) "permille of system calls, not $truth"
 }
 
 @test "system calls, page faults, both, calculation: each has its share, and each period its sample" {
@@ -61,7 +59,7 @@ share_of() {
     events_permitted
     for clock in perf auto; do
         rm -rf pyprof.out
-        PYPROF_CLOCK=$clock profiled "$PYTHON" "$WORKLOADS/calls.py" 5 step >truth.txt
+        PYPROF_CLOCK=$clock profiled "$PYTHON" "$WORKLOADS/calls.py" 3 step >truth.txt
         info >info.json
         reader accounting info.json
         due=$(($(reader field info.json cpu_ns) / 10000000))
@@ -181,7 +179,7 @@ EOF
 @test "events: in the flush thread's table alone, as many as the threads at a time, in forks their own" {
     events_permitted
     [ "$(events descriptors)" = "('pyprof', 1)" ] || fail "descriptors: $(events descriptors)"
-    [ "$(events ended)" = 1 ] || fail "events after 80 threads, 10 at a time: $(events ended)"
+    [ "$(events ended)" = 1 ] || fail "events after 40 threads, 10 at a time: $(events ended)"
     [ "$(events forks | sort -u)" = 0 ] || fail "in forks: $(events forks)"
 }
 

@@ -63,15 +63,20 @@ gate() {
     [ "$status" -eq "$expected" ] || fail "$*: status $status: $(cat err.txt gate.txt)"
 }
 
-@test "diff: where no change is more than chance, the three largest are there, not marked" {
+# made FILE FUNCTION=SAMPLES...: a profile in which each of these has so many samples of 10 ms.
+made() {
     PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
-import logs
-for number, name in enumerate(("a.pprof", "b.pprof")):
-    log = logs.Log()
-    for i in range(6):
-        samples = 100 + number * i
-        log.sample("MainThread", [logs.python(f"f{i}")], samples * 10000000, 0, True, samples)
-    log.write(name)'
+import logs, sys
+log = logs.Log()
+for function in sys.argv[2:]:
+    name, _, samples = function.partition("=")
+    log.sample("MainThread", [logs.python(name)], int(samples) * 10000000, 0, True, int(samples))
+log.write(sys.argv[1])' "$@"
+}
+
+@test "diff: where no change is more than chance, the three largest are there, not marked" {
+    made a.pprof f0=100 f1=100 f2=100 f3=100 f4=100 f5=100
+    made b.pprof f0=100 f1=101 f2=102 f3=103 f4=104 f5=105
     "$PYPROF" diff --by cpu a.pprof b.pprof >small.txt
     [ "$(grep -oE '^ +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
     grep -qxF '  and 3 more; no change is more than chance' small.txt || fail "$(cat small.txt)"
@@ -135,13 +140,13 @@ for _ in range(3): third()'
 
 # As shares fib got slower when digest became faster: its own CPU time is what it was.
 @test "diff --by cpu: what became faster makes nothing else slower" {
-    program >app.py
-    PYPROF_OUT=slow profiled "$PYTHON" app.py 1 0.6
-    PYPROF_OUT=fast profiled "$PYTHON" app.py 0.2 0.6
-    gate 1 slow fast --fail-above 10%
-    gate 0 slow fast --fail-above 10% --by cpu
+    made slow.pprof digest=100 fib=60
+    made fast.pprof digest=20 fib=60
+    gate 1 slow.pprof fast.pprof --fail-above 10%
+    grep -q 'slower by [0-9.]* % of A.s CPU: fib (app.py)' err.txt || fail "$(cat err.txt)"
+    gate 0 slow.pprof fast.pprof --fail-above 10% --by cpu
     grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($4 + 0 < -0.5 && $4 ~ /\*/) }' || fail "$(cat gate.txt)"
-    gate 1 fast slow --fail-above 10% --by cpu
+    gate 1 fast.pprof slow.pprof --fail-above 10% --by cpu
     grep -q 'digest (app.py)' err.txt || fail "$(cat err.txt)"
 }
 

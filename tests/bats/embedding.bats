@@ -54,11 +54,11 @@ on_each_library() {
     on_libraries "$(list_pythons)" "$1"
 }
 
-# For what depends on the interpreter: in `make check` on a third of them, by the test's name.
-on_a_third_of_them() {
+# For what depends on the interpreter: in `make check` on two of them, by the test's name.
+on_two_of_them() {
     local lines
     lines=$(list_pythons)
-    [ -n "${CHECK_LONG:-}${PYTHONS:-}" ] || lines=$(third_for_this_test <<<"$lines")
+    [ -n "${CHECK_LONG:-}${PYTHONS:-}" ] || lines=$(two_for_this_test <<<"$lines")
     on_libraries "$lines" "$1"
 }
 
@@ -95,7 +95,7 @@ late() {
 }
 
 @test "libpython loaded late, RTLD_LOCAL and RTLD_GLOBAL: its frames, also in threads that are older" {
-    on_a_third_of_them late
+    on_two_of_them late
 }
 
 main_ends() {
@@ -163,7 +163,7 @@ guests() {
 }
 
 @test "two applications in two subinterpreters, in turns on one thread" {
-    on_a_third_of_them guests
+    on_two_of_them guests
 }
 
 own_gil() {

@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 BUILD=${BUILD:-build}
 object=$BUILD/torture/torture.so
-logs=$BUILD/torture
+logs=$BUILD/torture${PYTHONS:+/$(cksum <<<"$PYTHONS" | cut -d' ' -f1)}
 jobs=${JOBS:-$(nproc)}
 long=
 [ "${1:-}" = --long ] && long=1
@@ -120,6 +120,9 @@ eager_tasks() {
     esac
 }
 
+# Parts whose frames are freed most often.
+freed=(part_generators part_coroutines part_async_generators)
+
 # one_python COUNT PYTHON VERSION
 one_python() {
     local count=$1 python=$2 text="$3 ($2)" source
@@ -143,25 +146,24 @@ one_python() {
                 --steps 2000000 --each 37
         done
     else
-        contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 110000 --first "$count"
-        eager_tasks "$count" "$python" "$3" 110000
-        torture "$count" "$python" "$text" --steps 200000 --first $((3 * count))
-        torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 \
-            --part part_generators --part part_coroutines --part part_async_generators
-        packages "$count" "$python" "$3" 2 110000 greenlet
+        contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 55000 --first "$count"
+        eager_tasks "$count" "$python" "$3" 55000
+        torture "$count" "$python" "$text" --steps 150000 --first $((3 * count))
+        torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 --part "${freed[count % 3]}"
+        packages "$count" "$python" "$3" 2 55000 greenlet
         case $((count % 3)) in
-        0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 110000 --first "$count" ;;
-        1) packages "$count" "$python" "$3" 1 110000 trio ;;
+        0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 55000 --first "$count" ;;
+        1) packages "$count" "$python" "$3" 1 55000 trio ;;
         esac
         case $(((count + count / 3) % 3)) in # each with old, newer and new interpreters
-        0) packages "$count" "$python" "$3" 2 110000 gevent ;;
-        1) packages "$count" "$python" "$3" 5 110000 opentelemetry-sdk ;;
-        2) packages "$count" "$python" "$3" 1 110000 uvloop ;;
+        0) packages "$count" "$python" "$3" 2 55000 gevent ;;
+        1) packages "$count" "$python" "$3" 5 55000 opentelemetry-sdk ;;
+        2) packages "$count" "$python" "$3" 1 55000 uvloop ;;
         esac
-        contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 150000 --each 11 \
+        contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 80000 --each 11 \
             --first $((count + 7))
-        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 100000 --first "$count"
-        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 125000 --first "$count"
+        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 50000 --first "$count"
+        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 90000 --first "$count"
     fi
 }
 

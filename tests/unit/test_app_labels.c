@@ -1,12 +1,7 @@
 /* The labels that a program has set for itself, taken apart. */
 #include "preload/labels/app_labels.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static void gives(const char *text, bool cut, const char *wanted, uint32_t length)
 {
@@ -18,9 +13,8 @@ static void gives(const char *text, bool cut, const char *wanted, uint32_t lengt
 
 #define GIVES(text, wanted) gives(text, false, wanted, sizeof wanted - 1)
 
-static void pairs(void **state)
+TEST(pairs)
 {
-    (void)state;
     GIVES("", "");
     GIVES("a=b", "a\0b\0");
     GIVES("endpoint=/items;customer=7", "endpoint\0/items\0customer\0007\0");
@@ -31,18 +25,16 @@ static void pairs(void **state)
     gives("a=b;c=d;", true, "a\0b\0c\0d\0", 8);
 }
 
-static void encoded(void **state)
+TEST(encoded)
 {
-    (void)state;
     GIVES("a%3Db=c%3bd", "a=b\0c;d\0");
     GIVES("a=100%;b=%4;c=%zz", "a\000100%\0b\0%4\0c\0%zz\0");
     GIVES("a=%00b", "a\0?b\0");
     GIVES("a=%C3%A9\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "a\0\xC3\xA9\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80\0");
 }
 
-static void not_utf8(void **state)
+TEST(not_utf8)
 {
-    (void)state;
     GIVES("a=\xE9", "a\0?\0");
     GIVES("a=\xC3", "a\0?\0");
     GIVES("a=\xC0\x80\xE0\x80\x80", "a\0?????\0");
@@ -51,7 +43,7 @@ static void not_utf8(void **state)
     GIVES("a=%E2%82;b=c", "a\0??\0b\0c\0");
 }
 
-static void longest(void **state)
+TEST(longest)
 {
     char text[PP_CONTEXT_TEXT_MAX + 1];
     (void)state;
@@ -64,15 +56,4 @@ static void longest(void **state)
     memset(text, 'x', PP_CONTEXT_TEXT_MAX);
     text[1] = '=';
     assert_int_equal(pp_app_labels(out, text, &record), PP_CONTEXT_TEXT_MAX + 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pairs),
-        cmocka_unit_test(encoded),
-        cmocka_unit_test(not_utf8),
-        cmocka_unit_test(longest),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,7 @@
 /* Mappings that come from a reserve, and what is kept of them for reuse. */
 #include "preload/base/arena.h"
+#include "unit.h"
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define THREADS 4
 #define PIECES  300
@@ -46,9 +39,8 @@ static void *map_and_check(void *letter)
     return (void *)bad;
 }
 
-static void pieces_are_zero_and_of_one_owner(void **state)
+TEST(pieces_are_zero_and_of_one_owner)
 {
-    (void)state;
     static const char letters[THREADS] = "abcd";
     pthread_t threads[THREADS];
     size_t most, before = pp_mapped_bytes(&most);
@@ -66,9 +58,8 @@ static void pieces_are_zero_and_of_one_owner(void **state)
 }
 
 /* Whatever was in there; only what took a little is kept. */
-static void a_cleared_arena_is_zero(void **state)
+TEST(a_cleared_arena_is_zero)
 {
-    (void)state;
     static const size_t pieces[] = {1, 200, 4000, 1};
     struct pp_arena arena = {0};
     pp_arena_clear(&arena);
@@ -85,9 +76,8 @@ static void a_cleared_arena_is_zero(void **state)
     assert_int_equal(arena.mapped, 0);
 }
 
-static void a_piece_grows_and_keeps_its_contents(void **state)
+TEST(a_piece_grows_and_keeps_its_contents)
 {
-    (void)state;
     struct pp_vector vectors[8] = {{0}};
     for (uint32_t i = 0; i < 20000; i++)
         for (unsigned n = 0; n < 8; n++) {
@@ -104,14 +94,4 @@ static void a_piece_grows_and_keeps_its_contents(void **state)
     /* and the next owner of what they leave finds it empty */
     for (unsigned i = 0; i < 40; i++)
         assert_true(is_filled(pp_map(4 * PAGE), 4 * PAGE, 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_zero_and_of_one_owner),
-        cmocka_unit_test(a_cleared_arena_is_zero),
-        cmocka_unit_test(a_piece_grows_and_keeps_its_contents),
-    };
-    return cmocka_run_group_tests_name("arena", tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /* The log writer's encoding, read back by the words of log_format.h and not by the reader's code. */
 #include "preload/base/bytes.h"
 #include "preload/log/blocks.h"
-#include <setjmp.h>
-#include <stdarg.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static struct pp_bytes bytes_of(const struct pp_buffer *buffer)
 {
     return (struct pp_bytes){buffer->data, buffer->data + buffer->length, false};
 }
 
-static void varints_round_trip(void **state)
+TEST(varints_round_trip)
 {
-    (void)state;
     static const uint64_t values[] = {0, 1, 127, 128, 16383, 16384, UINT32_MAX, INT64_MAX, UINT64_MAX};
     static const int64_t signed_values[] = {0, -1, 1, -64, 63, 64, INT64_MIN, INT64_MAX};
     struct pp_buffer buffer = {0};
@@ -32,9 +28,8 @@ static void varints_round_trip(void **state)
     assert_int_equal(pp_bytes_left(&b), 0);
 }
 
-static void records_carry_their_length(void **state)
+TEST(records_carry_their_length)
 {
-    (void)state;
     static const size_t sizes[] = {0, 1, 127, 128, 5000, 16383, 16384, 100000};
     static uint8_t content[100000];
     for (size_t i = 0; i < sizeof content; i++)
@@ -55,9 +50,8 @@ static void records_carry_their_length(void **state)
     assert_int_equal(pp_bytes_left(&b), 0);
 }
 
-static void fields_have_key_length_value(void **state)
+TEST(fields_have_key_length_value)
 {
-    (void)state;
     struct pp_buffer buffer = {0};
     pp_put_number_field(&buffer, PP_PROCESS_PID, 300);
     pp_put_field(&buffer, PP_PROCESS_HOST, "host", 4);
@@ -82,9 +76,8 @@ static uint32_t crc_bitwise(const uint8_t *bytes, size_t length)
     return ~crc;
 }
 
-static void blocks_are_numbered_and_sealed(void **state)
+TEST(blocks_are_numbered_and_sealed)
 {
-    (void)state;
     assert_int_equal(crc_bitwise((const uint8_t *)"123456789", 9), 0xCBF43926u);
     struct pp_buffer out = {0}, payload = {0};
     uint32_t sequence = 7;
@@ -114,9 +107,8 @@ static void blocks_are_numbered_and_sealed(void **state)
     assert_int_equal(pp_bytes_left(&b), 0);
 }
 
-static void a_failed_payload_is_not_written(void **state)
+TEST(a_failed_payload_is_not_written)
 {
-    (void)state;
     struct pp_buffer out = {0}, payload = {0};
     uint32_t sequence = 0;
     payload.failed = true;
@@ -125,9 +117,8 @@ static void a_failed_payload_is_not_written(void **state)
     assert_true(out.failed);
 }
 
-static void reading_past_the_end_fails_and_stays_failed(void **state)
+TEST(reading_past_the_end_fails_and_stays_failed)
 {
-    (void)state;
     static const uint8_t data[] = {0x80, 0x80};
     struct pp_bytes b = {data, data + sizeof data, false};
     pp_bytes_uleb(&b);
@@ -135,17 +126,4 @@ static void reading_past_the_end_fails_and_stays_failed(void **state)
     assert_int_equal(pp_bytes_unsigned(&b, 8), 0);
     assert_null(pp_bytes_advance(&b, 1));
     assert_int_equal(pp_bytes_left(&b), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(varints_round_trip),
-        cmocka_unit_test(records_carry_their_length),
-        cmocka_unit_test(fields_have_key_length_value),
-        cmocka_unit_test(blocks_are_numbered_and_sealed),
-        cmocka_unit_test(a_failed_payload_is_not_written),
-        cmocka_unit_test(reading_past_the_end_fails_and_stays_failed),
-    };
-    return cmocka_run_group_tests_name("blocks", tests, NULL, NULL);
 }

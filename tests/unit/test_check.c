@@ -1,16 +1,11 @@
 /* PP_CHECK: what must not be is noticed on the spot in the tests' builds, and costs the product nothing. */
 #include "preload/base/lock.h"
 #include "preload/capture/slot.h"
+#include "unit.h"
 #include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* Runs it in a child; returns the signal that ended it, 0 if none did. */
 static int signal_of(void (*run)(void))
@@ -100,16 +95,14 @@ static void drops_a_lock_that_it_has_not(void)
     pp_lock_release(&lock);
 }
 
-static void a_false_check_ends_the_process(void **state)
+TEST(a_false_check_ends_the_process)
 {
-    (void)state;
     assert_int_equal(signal_of(true_one), 0);
     assert_int_equal(signal_of(false_one), SIGILL);
 }
 
-static void the_life_of_a_slot_the_ring_and_locks_are_checked(void **state)
+TEST(the_life_of_a_slot_the_ring_and_locks_are_checked)
 {
-    (void)state;
     assert_int_equal(signal_of(whole_life), 0);
     assert_int_equal(signal_of(comes_alive_unclaimed), SIGILL);
     assert_int_equal(signal_of(is_freed_before_its_end), SIGILL);
@@ -125,20 +118,9 @@ static void the_life_of_a_slot_the_ring_and_locks_are_checked(void **state)
 #undef PP_BASE_CHECK_H
 #include "preload/base/check.h"
 
-static void without_checks_nothing_is_evaluated(void **state)
+TEST(without_checks_nothing_is_evaluated)
 {
-    (void)state;
     volatile unsigned evaluated = 0;
     PP_CHECK(evaluated++ > 1);
     assert_int_equal(evaluated, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_false_check_ends_the_process),
-        cmocka_unit_test(the_life_of_a_slot_the_ring_and_locks_are_checked),
-        cmocka_unit_test(without_checks_nothing_is_evaluated),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,13 +2,7 @@
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
 #include "preload/merge/code_objects.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define TABLE_BYTES 8192
 
@@ -58,9 +52,8 @@ static void define(uint32_t entry, unsigned number, uint32_t table_bytes)
     pp_codes_define(slot, &record.head);
 }
 
-static void the_same_content_is_one_code(void **state)
+TEST_WITH(the_same_content_is_one_code, reset, done)
 {
-    (void)state;
     uint32_t first, second, third;
     define(1, 1, 10);
     define(2, 1, 10);
@@ -91,9 +84,8 @@ static unsigned fill_generation(unsigned from)
     return number - from;
 }
 
-static void a_full_generation_begins_another_and_the_older_one_lives_on(void **state)
+TEST_WITH(a_full_generation_begins_another_and_the_older_one_lives_on, reset, done)
 {
-    (void)state;
     uint32_t number, old = epoch();
     fill_generation(1000);
     struct pp_code *code = pp_codes_find(slot, old, 5, &number);
@@ -110,9 +102,8 @@ static void a_full_generation_begins_another_and_the_older_one_lives_on(void **s
     assert_null(pp_codes_find(slot, epoch() + 1, 6, &number));
 }
 
-static void memory_is_bounded(void **state)
+TEST_WITH(memory_is_bounded, reset, done)
 {
-    (void)state;
     /* as many in each generation: nothing of the older ones is left in it */
     unsigned first = fill_generation(0);
     for (unsigned i = 1; i < 5; i++) {
@@ -121,24 +112,11 @@ static void memory_is_bounded(void **state)
     }
 }
 
-static void forgotten_all_at_once(void **state)
+TEST_WITH(forgotten_all_at_once, reset, done)
 {
-    (void)state;
     uint32_t number, old = epoch();
     define(1, 1, 10);
     pp_codes_reset();
     assert_null(pp_codes_find(slot, old, 1, &number));
     assert_true(epoch() - old > 1);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
-    const struct CMUnitTest tests[] = {
-        TEST(the_same_content_is_one_code),
-        TEST(a_full_generation_begins_another_and_the_older_one_lives_on),
-        TEST(memory_is_bounded),
-        TEST(forgotten_all_at_once),
-    };
-    return cmocka_run_group_tests_name("codes", tests, NULL, NULL);
 }

@@ -1,21 +1,14 @@
 /* PYPROF_MAX_DISK: which profiles are removed, and which never. */
 #include "preload/log/disk.h"
+#include "unit.h"
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/user.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define KIB    1024u
 #define NO_PID (1u << 22) /* from here on there are none */
@@ -65,9 +58,8 @@ static const char *log_name(unsigned number)
     return name;
 }
 
-static void the_oldest_go_first(void **state)
+TEST_WITH(the_oldest_go_first, make_root, remove_root)
 {
-    (void)state;
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 100 * KIB);
     struct pp_disk_removed removed = pp_disk_trim(root, "none", 1100 * KIB);
@@ -81,9 +73,8 @@ static void the_oldest_go_first(void **state)
 }
 
 /* A process in another container, of which no pid is known here, has written to one file for long. */
-static void what_was_written_lately_stays(void **state)
+TEST_WITH(what_was_written_lately_stays, make_root, remove_root)
 {
-    (void)state;
     put_written(log_name(0), 100 * KIB, 3600);
     for (unsigned i = 1; i < 10; i++)
         put_file(log_name(i), 100 * KIB);
@@ -92,18 +83,16 @@ static void what_was_written_lately_stays(void **state)
         assert_int_equal(access(log_name(i), F_OK), i >= 1 && i < 4 ? -1 : 0);
 }
 
-static void small_files_count_as_the_blocks_they_take(void **state)
+TEST_WITH(small_files_count_as_the_blocks_they_take, make_root, remove_root)
 {
-    (void)state;
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 1);
     assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 0);
     assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 3);
 }
 
-static void nothing_else_is_touched(void **state)
+TEST_WITH(nothing_else_is_touched, make_root, remove_root)
 {
-    (void)state;
     static const char *const others[] = {
         "baseline.pyprof",     "1-2-0000000.pyprof", "1-2-00000000.pyprof.gz",
         "1-2-0000000x.pyprof", "-2-00000000.pyprof", "1--00000000.pyprof",
@@ -134,9 +123,8 @@ static void nothing_else_is_touched(void **state)
 }
 
 /* More files than are looked at in one go. */
-static void many_files_go_in_order_too(void **state)
+TEST_WITH(many_files_go_in_order_too, make_root, remove_root)
 {
-    (void)state;
     enum { FILES = 1000, LEFT = 105 };
     for (unsigned i = 0; i < FILES; i++)
         put_file(log_name(i * 7 % FILES), 1);
@@ -147,9 +135,8 @@ static void many_files_go_in_order_too(void **state)
 }
 
 /* However small they are, no more files are kept than a process can measure in a moment. */
-static void there_are_no_more_than_32768_files(void **state)
+TEST_WITH(there_are_no_more_than_32768_files, make_root, remove_root)
 {
-    (void)state;
     enum { MAX = 32768, MORE = 100 };
     const uint64_t limit = (uint64_t)1 << 30;
     put_file("file", 1);
@@ -165,9 +152,8 @@ static void there_are_no_more_than_32768_files(void **state)
 }
 
 /* The newest file of each stays, however old; for one that ended its pid says that it is not there. */
-static void files_of_live_processes_stay(void **state)
+TEST_WITH(files_of_live_processes_stay, make_root, remove_root)
 {
-    (void)state;
     char idle[64], before[64], other[64];
     pid_t child = fork();
     if (child == 0) {
@@ -194,9 +180,8 @@ static void files_of_live_processes_stay(void **state)
 }
 
 /* A directory of another user, to which a link leads: what has such names there is not ours to remove. */
-static void links_of_others_are_not_followed(void **state)
+TEST_WITH(links_of_others_are_not_followed, make_root, remove_root)
 {
-    (void)state;
     char trap[80];
     if (geteuid() != 0)
         skip();
@@ -237,9 +222,8 @@ static unsigned count_readings(uint64_t limit)
 }
 
 /* A directory that somebody has closed: one go, and not again and again. */
-static void what_cannot_be_removed_is_left(void **state)
+TEST_WITH(what_cannot_be_removed_is_left, make_root, remove_root)
 {
-    (void)state;
     enum { FILES = 300, USER = 12345 };
     bool is_root = geteuid() == 0;
     for (unsigned i = 0; i < FILES; i++) {
@@ -257,9 +241,8 @@ static void what_cannot_be_removed_is_left(void **state)
     assert_in_range(readings, 2, 4);
 }
 
-static void looks_are_as_frequent_as_what_is_written(void **state)
+TEST_WITH(looks_are_as_frequent_as_what_is_written, make_root, remove_root)
 {
-    (void)state;
     const uint64_t limit = (uint64_t)1 << 30;
     unsigned due = 0;
     for (unsigned i = 0; i < 64 * KIB; i++)
@@ -269,29 +252,9 @@ static void looks_are_as_frequent_as_what_is_written(void **state)
     assert_false(pp_disk_is_due(limit, 0));
 }
 
-static void no_directory_is_no_problem(void **state)
+TEST_WITH(no_directory_is_no_problem, make_root, remove_root)
 {
-    (void)state;
     assert_int_equal(pp_disk_trim("/nowhere/at/all", "none", 1).files, 0);
     put_file("file", 1);
     assert_int_equal(pp_disk_trim("file", "none", 1).files, 0);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-    const struct CMUnitTest tests[] = {
-        TEST(the_oldest_go_first),
-        TEST(what_was_written_lately_stays),
-        TEST(small_files_count_as_the_blocks_they_take),
-        TEST(nothing_else_is_touched),
-        TEST(many_files_go_in_order_too),
-        TEST(there_are_no_more_than_32768_files),
-        TEST(files_of_live_processes_stay),
-        TEST(links_of_others_are_not_followed),
-        TEST(what_cannot_be_removed_is_left),
-        TEST(looks_are_as_frequent_as_what_is_written),
-        TEST(no_directory_is_no_problem),
-    };
-    return cmocka_run_group_tests_name("disk", tests, NULL, NULL);
 }

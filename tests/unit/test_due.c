@@ -2,12 +2,7 @@
  */
 #include "preload/capture/capture.h"
 #include "preload/handler/due.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define MS        UINT64_C(1000000)
 #define PERIOD_NS (10 * MS)
@@ -73,9 +68,8 @@ static uint64_t tick_at(uint64_t at_ns)
     return signal_at(at_ns, false, &in_own_code);
 }
 
-static void without_an_event_every_tick_is_a_sample(void **state)
+TEST_WITH(without_an_event_every_tick_is_a_sample, set_up, tear_down)
 {
-    (void)state;
     uint64_t due_ns = 1;
     assert_true(pp_is_due(slot, false, &in_own_code, 4 * MS, &due_ns));
     assert_int_equal(due_ns, 0);
@@ -83,9 +77,8 @@ static void without_an_event_every_tick_is_a_sample(void **state)
     assert_int_equal(atomic_load(&pp_capture.wake), 0);
 }
 
-static void a_tick_in_the_kernel_represents_the_time_since_the_last(void **state)
+TEST_WITH(a_tick_in_the_kernel_represents_the_time_since_the_last, set_up, tear_down)
 {
-    (void)state;
     give_event(PERIOD_NS, PERIOD_NS);
     assert_int_equal(call_at(4 * MS), 4 * MS);
     assert_int_equal(call_at(8 * MS), 0);
@@ -103,9 +96,8 @@ static uint64_t fault_at(uint64_t at_ns)
     return signal_at(at_ns, false, &in_own_code);
 }
 
-static void a_page_fault_is_known_by_the_kernels_count_of_ticks(void **state)
+TEST_WITH(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down)
 {
-    (void)state;
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(10 * MS);
     assert_int_equal(tick_at(14 * MS), 0);
@@ -113,9 +105,8 @@ static void a_page_fault_is_known_by_the_kernels_count_of_ticks(void **state)
 }
 
 /* At 5000 samples a second 8 % of the ticks in a loop of arithmetic did, each taken for 4 ms in the kernel. */
-static void a_tick_in_the_kernels_work_for_our_signal_is_no_sample(void **state)
+TEST_WITH(a_tick_in_the_kernels_work_for_our_signal_is_no_sample, set_up, tear_down)
 {
-    (void)state;
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(11 * MS);
     assert_int_equal(fault_at(11 * MS + 8000), 0);
@@ -148,7 +139,7 @@ static void run(unsigned kernel_permille, uint64_t until_ns)
     }
 }
 
-static void there_are_as_many_samples_as_periods_whatever_the_kernels_part(void **state)
+TEST_WITH(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up, tear_down)
 {
     for (unsigned permille = 0; permille <= 900; permille += 100) {
         tear_down(state);
@@ -161,9 +152,8 @@ static void there_are_as_many_samples_as_periods_whatever_the_kernels_part(void 
     }
 }
 
-static void a_first_period_that_is_shorter_signals_once(void **state)
+TEST_WITH(a_first_period_that_is_shorter_signals_once, set_up, tear_down)
 {
-    (void)state;
     cpu_ns = 100 * MS;
     give_event(3 * MS, PERIOD_NS);
     assert_int_equal(event_at(103 * MS), PERIOD_NS);
@@ -174,9 +164,8 @@ static void a_first_period_that_is_shorter_signals_once(void **state)
     assert_int_equal(event_at(113 * MS), PERIOD_NS);
 }
 
-static void what_no_tick_meets_is_bounded(void **state)
+TEST_WITH(what_no_tick_meets_is_bounded, set_up, tear_down)
 {
-    (void)state;
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(10 * MS);
     event_at(1010 * MS);
@@ -188,19 +177,4 @@ static void what_no_tick_meets_is_bounded(void **state)
         call_at(1013 * MS + i * PERIOD_NS);
     }
     assert_in_range(sampled_ns, 1020 * MS + 64 * MS, 1020 * MS + (64 + 2 + 16) * MS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(without_an_event_every_tick_is_a_sample, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_tick_in_the_kernel_represents_the_time_since_the_last, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_tick_in_the_kernels_work_for_our_signal_is_no_sample, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_first_period_that_is_shorter_signals_once, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(what_no_tick_meets_is_bounded, set_up, tear_down),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,18 +2,10 @@
 #include "preload/base/elf_names.h"
 #include "preload/base/loader_copy.h"
 #include "preload/base/loader_lock.h"
+#include "unit.h"
 #include <dlfcn.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define LIBRARY  "libz.so.1"
 #define FUNCTION "crc32"
@@ -80,9 +72,8 @@ static void copy_library(void)
     dlclose(library);
 }
 
-static void what_is_truncated_is_not_found(void **state)
+TEST(what_is_truncated_is_not_found)
 {
-    (void)state;
     int status;
     copy_library();
     pid_t pid = fork();
@@ -92,12 +83,4 @@ static void what_is_truncated_is_not_found(void **state)
     unlink(path);
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), FINE);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_truncated_is_not_found),
-    };
-    return cmocka_run_group_tests_name("elf_names", tests, NULL, NULL);
 }

@@ -1,11 +1,6 @@
 /* Interning and the arena below it. */
 #include "preload/base/intern.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static struct pp_arena arena;
 
@@ -16,9 +11,8 @@ static int reset(void **state)
     return 0;
 }
 
-static void ids_count_from_one(void **state)
+TEST_WITH(ids_count_from_one, NULL, reset)
 {
-    (void)state;
     struct pp_intern table;
     bool fresh;
     pp_intern_init(&table, &arena);
@@ -30,9 +24,8 @@ static void ids_count_from_one(void **state)
     assert_false(fresh);
 }
 
-static void length_is_part_of_the_key(void **state)
+TEST_WITH(length_is_part_of_the_key, NULL, reset)
 {
-    (void)state;
     struct pp_intern table;
     bool fresh;
     pp_intern_init(&table, &arena);
@@ -45,9 +38,8 @@ static void length_is_part_of_the_key(void **state)
     assert_false(fresh);
 }
 
-static void many_keys_keep_ids_values_and_copies(void **state)
+TEST_WITH(many_keys_keep_ids_values_and_copies, NULL, reset)
 {
-    (void)state;
     enum { MANY = 100000 };
     struct pp_intern table;
     bool fresh;
@@ -70,9 +62,8 @@ static void many_keys_keep_ids_values_and_copies(void **state)
     }
 }
 
-static void arena_memory_is_zeroed_aligned_and_apart(void **state)
+TEST_WITH(arena_memory_is_zeroed_aligned_and_apart, NULL, reset)
 {
-    (void)state;
     unsigned char *previous = NULL;
     size_t previous_size = 0;
     for (size_t size = 1; size < 300000; size = size * 3 / 2 + 1) {
@@ -89,15 +80,4 @@ static void arena_memory_is_zeroed_aligned_and_apart(void **state)
     assert_true(arena.mapped > 0);
     pp_arena_reset(&arena);
     assert_int_equal(arena.mapped, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_teardown(ids_count_from_one, reset),
-        cmocka_unit_test_teardown(length_is_part_of_the_key, reset),
-        cmocka_unit_test_teardown(many_keys_keep_ids_values_and_copies, reset),
-        cmocka_unit_test_teardown(arena_memory_is_zeroed_aligned_and_apart, reset),
-    };
-    return cmocka_run_group_tests_name("intern", tests, NULL, NULL);
 }

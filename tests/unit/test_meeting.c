@@ -1,15 +1,8 @@
 /* Functions are met one by one, in any order, in sections that may be damaged or not all there. */
 #include "../../preload/base/arena.h"
 #include "made_eh_frame.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "unit.h"
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE       4096u
 #define MEMORY     (64 * PAGE)
@@ -135,9 +128,8 @@ static uint32_t make_functions(uint32_t starts[MADE_MAX])
     return at;
 }
 
-static void any_order_gives_the_same_rows(void **state)
+TEST_WITH(any_order_gives_the_same_rows, map_memory, unmap_memory)
 {
-    (void)state;
     uint32_t starts[MADE_MAX], met[2 * MADE_MAX + 1], count = 0;
     uint32_t last = make_functions(starts);
     for (uint32_t i = 0; i < MADE_MAX; i++) {
@@ -175,9 +167,8 @@ static void any_order_gives_the_same_rows(void **state)
 }
 
 /* What was not met stays unknown, next to what was. */
-static void only_what_was_met_is_known(void **state)
+TEST_WITH(only_what_was_met_is_known, map_memory, unmap_memory)
 {
-    (void)state;
     uint32_t starts[MADE_MAX];
     make_functions(starts);
     srand(2);
@@ -201,9 +192,8 @@ static void only_what_was_met_is_known(void **state)
     }
 }
 
-static void met_again_changes_nothing(void **state)
+TEST_WITH(met_again_changes_nothing, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows once, twice;
     made_simple(&made, 0x100, 0x80, 24);
     made_simple(&made, 0x200, 0x80, 32);
@@ -218,9 +208,8 @@ static void met_again_changes_nothing(void **state)
 }
 
 /* The last entry that does not start after an address counts, as in libgcc and libunwind. */
-static void entries_of_one_start(void **state)
+TEST_WITH(entries_of_one_start, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     made_simple(&made, 0x100, 0x80, 24);
     made_simple(&made, 0x100, 0x40, 32);
@@ -236,9 +225,8 @@ static void entries_of_one_start(void **state)
 }
 
 /* A function ends where the next one starts, whichever is met first. */
-static void functions_that_overlap(void **state)
+TEST_WITH(functions_that_overlap, map_memory, unmap_memory)
 {
-    (void)state;
     static const uint32_t met[2][3] = {{0x110, 0x210, 0x290}, {0x290, 0x210, 0x110}};
     made_simple(&made, 0x100, 0x200, 24);
     made_simple(&made, 0x200, 0x80, 32);
@@ -256,9 +244,8 @@ static void functions_that_overlap(void **state)
     }
 }
 
-static void without_search_table(void **state)
+TEST_WITH(without_search_table, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     memory[2] = 0xff;                    /* no count */
     made_simple(&made, 0x400, 0x80, 32); /* nor are the entries in order */
@@ -285,9 +272,8 @@ static void without_search_table(void **state)
 }
 
 /* Entries larger than what is copied at once; one that claims to be larger than any is. */
-static void long_entries(void **state)
+TEST_WITH(long_entries, map_memory, unmap_memory)
 {
-    (void)state;
     static uint8_t code[20000];
     struct rows rows;
     memcpy(code + sizeof code - 3, (const uint8_t[]){0x41, 0x0e, 16}, 3);
@@ -316,9 +302,8 @@ static void long_entries(void **state)
 }
 
 /* Entries on both sides of a page that cannot be read, and in it. */
-static void a_page_of_the_entries_is_missing(void **state)
+TEST_WITH(a_page_of_the_entries_is_missing, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     static uint8_t nops[3600];
     made_simple(&made, 0x100, 0x80, 24);
@@ -341,9 +326,8 @@ static void a_page_of_the_entries_is_missing(void **state)
 
 /* Nothing of the section can be read any more: a module that was unloaded. Addresses are known all the same, so that
  * handlers do not copy their stacks for them again. */
-static void all_is_missing(void **state)
+TEST_WITH(all_is_missing, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     made_simple(&made, 0x100, 0x80, 24);
     start(&rows);
@@ -360,9 +344,8 @@ static void all_is_missing(void **state)
 }
 
 /* The table claims more entries than its section has room for, and ends within one. */
-static void a_truncated_table(void **state)
+TEST_WITH(a_truncated_table, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     for (uint32_t i = 1; i <= 8; i++)
         made_simple(&made, i * 0x100, 0x80, (uint8_t)(8 * (i + 1)));
@@ -386,9 +369,8 @@ static void a_truncated_table(void **state)
 }
 
 /* The table is of nothing that can be searched. */
-static void an_unsorted_table(void **state)
+TEST_WITH(an_unsorted_table, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     srand(3);
     for (uint32_t i = 1; i <= MADE_MAX; i++)
@@ -405,9 +387,8 @@ static void an_unsorted_table(void **state)
 }
 
 /* Functions that start before the text or end after it. */
-static void functions_outside_the_text(void **state)
+TEST_WITH(functions_outside_the_text, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows rows;
     made_simple(&made, (uint32_t)-0x100, 0x180, 24);
     made_simple(&made, 0x100, 0x80, 32);
@@ -457,9 +438,8 @@ static void make_several(void)
             made_simple(&made, i * 0x100, 0x80, (uint8_t)(8 * (i + 1)));
 }
 
-static void memory_is_not_touched_where_there_is_a_file(void **state)
+TEST_WITH(memory_is_not_touched_where_there_is_a_file, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows by_memory, by_file;
     make_several();
     start(&by_memory);
@@ -476,9 +456,8 @@ static void memory_is_not_touched_where_there_is_a_file(void **state)
 }
 
 /* A file that was cut, or of which a part only is what is loaded. */
-static void what_the_file_lacks_is_read_from_memory(void **state)
+TEST_WITH(what_the_file_lacks_is_read_from_memory, map_memory, unmap_memory)
 {
-    (void)state;
     struct rows by_memory, by_file;
     make_several();
     start(&by_memory);
@@ -508,9 +487,8 @@ static void what_the_file_lacks_is_read_from_memory(void **state)
 }
 
 /* The loader has relocated the entries: in the file they have other starts. */
-static void relocated_entries(void **state)
+TEST_WITH(relocated_entries, map_memory, unmap_memory)
 {
-    (void)state;
     for (unsigned table = 0; table < 2; table++) {
         struct rows rows;
         made_start(&made, memset(memory, 0, MEMORY), "zR");
@@ -537,9 +515,8 @@ static void relocated_entries(void **state)
 
 /* Another module's table takes the places of the pieces that are kept, and another section comes to the same address.
  */
-static void pieces_of_tables(void **state)
+TEST_WITH(pieces_of_tables, map_memory, unmap_memory)
 {
-    (void)state;
     static struct made_eh_frame several[2];
     struct rows rows[2];
     size_t size = 12 + MANY * 8 + MANY * 32;
@@ -566,28 +543,4 @@ static void pieces_of_tables(void **state)
             pp_unmap(bytes[n], size);
         }
     }
-}
-
-int main(void)
-{
-#define MEETING(f) cmocka_unit_test_setup_teardown(f, map_memory, unmap_memory)
-    const struct CMUnitTest tests[] = {
-        MEETING(any_order_gives_the_same_rows),
-        MEETING(only_what_was_met_is_known),
-        MEETING(met_again_changes_nothing),
-        MEETING(entries_of_one_start),
-        MEETING(functions_that_overlap),
-        MEETING(without_search_table),
-        MEETING(long_entries),
-        MEETING(a_page_of_the_entries_is_missing),
-        MEETING(all_is_missing),
-        MEETING(a_truncated_table),
-        MEETING(an_unsorted_table),
-        MEETING(functions_outside_the_text),
-        MEETING(memory_is_not_touched_where_there_is_a_file),
-        MEETING(what_the_file_lacks_is_read_from_memory),
-        MEETING(relocated_entries),
-        MEETING(pieces_of_tables),
-    };
-    return cmocka_run_group_tests_name("meeting", tests, NULL, NULL);
 }

@@ -2,13 +2,8 @@
  * words change from walk to walk. */
 #include "preload/capture/native_walk.h"
 #include "random.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
 #include <stdatomic.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CODE       ((uintptr_t)0x10000000)
 #define FUNCTION   0x100 /* bytes of code */
@@ -136,9 +131,8 @@ static bool walk_twice(const ucontext_t *context, struct pp_rule_cache *cache, u
     return cache->walked < stack.count;
 }
 
-static void random_stacks(void **state)
+TEST(random_stacks)
 {
-    (void)state;
     static struct pp_rule_cache cache;
     struct made made = {.count = DEPTH};
     unsigned joined = 0, rounds = 200000, shift = 0;
@@ -170,10 +164,4 @@ static void random_stacks(void **state)
     print_message("%u of %u walks have joined the last one\n", joined, rounds);
     assert_in_range(joined, rounds / 8, rounds / 2);
     atomic_store(&pp_module_table, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_stacks)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,21 +3,15 @@
 #include "layout_fields.h"
 #include "preload/capture/objects.h"
 #include "preload/capture/python_frames.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define FOR_EACH_ROW(row)                                                                                              \
     for (unsigned minor = pp_python_first_minor(); minor <= pp_python_last_minor(); minor++)                           \
         for (unsigned free_threaded = 0; free_threaded < 2; free_threaded++)                                           \
             if ((row = pp_python_layout_of(minor, free_threaded)) != NULL)
 
-static void each_version_has_a_row(void **state)
+TEST(each_version_has_a_row)
 {
-    (void)state;
     assert_int_equal(pp_python_first_minor(), 8);
     assert_true(pp_python_last_minor() >= 15);
     for (unsigned minor = pp_python_first_minor(); minor <= pp_python_last_minor(); minor++) {
@@ -32,9 +26,8 @@ static void each_version_has_a_row(void **state)
     assert_int_equal(pp_python_age_of(4, 8), PP_PYTHON_TOO_NEW);
 }
 
-static void each_row_has_the_fields_of_its_version(void **state)
+TEST(each_row_has_the_fields_of_its_version)
 {
-    (void)state;
     const struct pp_python_layout *row;
     FOR_EACH_ROW(row)
     {
@@ -53,9 +46,8 @@ static void each_row_has_the_fields_of_its_version(void **state)
     }
 }
 
-static void fields_are_within_what_is_copied(void **state)
+TEST(fields_are_within_what_is_copied)
 {
-    (void)state;
     const struct pp_python_layout *row;
     FOR_EACH_ROW(row)
     {
@@ -87,9 +79,8 @@ static void fields_are_within_what_is_copied(void **state)
     }
 }
 
-static void each_thing_is_found_in_a_single_way(void **state)
+TEST(each_thing_is_found_in_a_single_way)
 {
-    (void)state;
     const struct pp_python_layout *row;
     FOR_EACH_ROW(row)
     {
@@ -119,15 +110,4 @@ static void each_thing_is_found_in_a_single_way(void **state)
                     (row->generator.frame_suspended_yield_from > row->generator.frame_suspended &&
                      row->generator.frame_suspended_yield_from < row->generator.frame_executing));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_version_has_a_row),
-        cmocka_unit_test(each_row_has_the_fields_of_its_version),
-        cmocka_unit_test(fields_are_within_what_is_copied),
-        cmocka_unit_test(each_thing_is_found_in_a_single_way),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

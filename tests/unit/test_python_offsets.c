@@ -1,12 +1,7 @@
 /* What CPython 3.13 and later publish about their layout, each field true and each wrong. The values are those of
  * 3.13.0, 3.14.10 and 3.15.2, by the row of our own table; the places are counted out here a second time. */
 #include "preload/cpython/offsets.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define WORDS 128
 
@@ -109,9 +104,8 @@ static const struct {
     for (unsigned build = 0; build < sizeof builds / sizeof *builds; build++)                                          \
         if (truth(said, builds[build].minor, builds[build].free_threaded), true)
 
-static void agrees(void **state)
+TEST(agrees)
 {
-    (void)state;
     struct said said;
     struct pp_python_layout layout;
     FOR_EACH_BUILD(&said)
@@ -135,9 +129,8 @@ static void agrees(void **state)
     assert_int_equal(pp_python_offsets_size(pp_python_layout_of(12, false)), 0);
 }
 
-static void moved_state_is_followed(void **state)
+TEST(moved_state_is_followed)
 {
-    (void)state;
     struct said said;
     struct pp_python_layout layout;
     FOR_EACH_BUILD(&said)
@@ -164,9 +157,8 @@ static void moved_state_is_followed(void **state)
 }
 
 /* Every word that we compare, off by eight: no field of it may be believed. */
-static void each_other_difference_is_refused(void **state)
+TEST(each_other_difference_is_refused)
 {
-    (void)state;
     struct said said;
     struct pp_python_layout layout;
     FOR_EACH_BUILD(&said)
@@ -206,9 +198,8 @@ static void each_other_difference_is_refused(void **state)
     }
 }
 
-static void impossible_values_are_refused(void **state)
+TEST(impossible_values_are_refused)
 {
-    (void)state;
     struct said said;
     struct pp_python_layout layout;
     static const uint64_t bad[] = {0xffff, 0x10000, 0x10008, (uint64_t)-1, (uint64_t)-8, (uint64_t)1 << 32};
@@ -245,9 +236,8 @@ static void impossible_values_are_refused(void **state)
     }
 }
 
-static void other_versions_are_refused(void **state)
+TEST(other_versions_are_refused)
 {
-    (void)state;
     struct said said;
     struct pp_python_layout layout;
     truth(&said, 14, false);
@@ -261,9 +251,8 @@ static void other_versions_are_refused(void **state)
     assert_non_null(pp_python_offsets_apply(&layout, said.words, 3u << 24 | 12u << 16 | 0x1f0));
 }
 
-static void collector_of_3_12(void **state)
+TEST(collector_of_3_12)
 {
-    (void)state;
     const struct pp_python_layout *row = pp_python_layout_of(12, false);
     uint64_t runtime[200] = {0};
     const unsigned interpreter = 50, generations = interpreter + 136 / 8; /* as in 3.12.1 */
@@ -283,17 +272,4 @@ static void collector_of_3_12(void **state)
     runtime[interpreter + 2] = 0;
     runtime[interpreter + 1] = (uint64_t)-1;
     assert_false(pp_python_offsets_fit_collector(row, runtime, sizeof runtime));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(agrees),
-        cmocka_unit_test(moved_state_is_followed),
-        cmocka_unit_test(each_other_difference_is_refused),
-        cmocka_unit_test(impossible_values_are_refused),
-        cmocka_unit_test(other_versions_are_refused),
-        cmocka_unit_test(collector_of_3_12),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

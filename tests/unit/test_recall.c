@@ -2,12 +2,8 @@
  * one that has changed: it may lead elsewhere, or nowhere, by then. */
 #include "preload/base/process.h"
 #include "preload/context/recall.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE       4096u
 #define WORDS      9 /* on a page each */
@@ -94,18 +90,16 @@ static int end(void **state)
     return munmap(memory, TEXT + PAGE);
 }
 
-static void read_twice_then_recalled(void **state)
+TEST_WITH(read_twice_then_recalled, begin, end)
 {
-    (void)state;
     assert_false(sample(1));
     assert_false(sample(1)); /* recorded: what is met once is not */
     for (unsigned i = 0; i < 5; i++)
         assert_true(sample(1));
 }
 
-static void each_word_counts_and_none_is_loaded_after_it(void **state)
+TEST_WITH(each_word_counts_and_none_is_loaded_after_it, begin, end)
 {
-    (void)state;
     for (unsigned i = 0; i < WORDS; i++) {
         sample(1);
         sample(1);
@@ -120,9 +114,8 @@ static void each_word_counts_and_none_is_loaded_after_it(void **state)
     }
 }
 
-static void each_character_counts(void **state)
+TEST_WITH(each_character_counts, begin, end)
 {
-    (void)state;
     for (unsigned i = 0; i < TEXT_BYTES; i++) {
         sample(1);
         sample(1);
@@ -132,9 +125,8 @@ static void each_character_counts(void **state)
     }
 }
 
-static void what_changes_each_time_is_recorded_ever_less_often(void **state)
+TEST_WITH(what_changes_each_time_is_recorded_ever_less_often, begin, end)
 {
-    (void)state;
     recorded = 0;
     for (unsigned i = 0; i < 1000; i++) {
         memory[TEXT + 3] ^= 1;
@@ -151,9 +143,8 @@ static void what_changes_each_time_is_recorded_ever_less_often(void **state)
     assert_true(sample(1));
 }
 
-static void the_key_counts(void **state)
+TEST_WITH(the_key_counts, begin, end)
 {
-    (void)state;
     sample(1);
     sample(1);
     assert_true(sample(1));
@@ -163,9 +154,8 @@ static void the_key_counts(void **state)
     assert_true(sample(1));
 }
 
-static void what_was_put_since_counts(void **state)
+TEST_WITH(what_was_put_since_counts, begin, end)
 {
-    (void)state;
     sample(1);
     sample(1);
     slot.thread.contexts[PP_CONTEXT_SPAN] = 78; /* by a sample that was read otherwise */
@@ -173,9 +163,8 @@ static void what_was_put_since_counts(void **state)
     assert_int_equal(slot.thread.contexts[PP_CONTEXT_SPAN], 77);
 }
 
-static void the_next_thread_of_the_slot_reads(void **state)
+TEST_WITH(the_next_thread_of_the_slot_reads, begin, end)
 {
-    (void)state;
     sample(1);
     sample(1);
     slot.thread = (struct pp_slot_thread){.start_unix_ns = 0};
@@ -184,9 +173,8 @@ static void the_next_thread_of_the_slot_reads(void **state)
     assert_true(sample(1));
 }
 
-static void what_may_be_freed_is_read_each_time(void **state)
+TEST_WITH(what_may_be_freed_is_read_each_time, begin, end)
 {
-    (void)state;
     struct pp_context_reader careful = reader();
     sample(1);
     sample(1);
@@ -197,9 +185,8 @@ static void what_may_be_freed_is_read_each_time(void **state)
     mmap(word(1), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-static void what_was_copied_is_not_recalled(void **state)
+TEST_WITH(what_was_copied_is_not_recalled, begin, end)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct pp_recording recording;
         const struct pp_context_reader from = reader();
@@ -213,9 +200,8 @@ static void what_was_copied_is_not_recalled(void **state)
     }
 }
 
-static void too_much_is_not_recalled(void **state)
+TEST_WITH(too_much_is_not_recalled, begin, end)
 {
-    (void)state;
     for (unsigned i = 0; i < 5; i++) {
         struct pp_recording recording;
         const struct pp_context_reader from = reader();
@@ -225,22 +211,4 @@ static void too_much_is_not_recalled(void **state)
         assert_true(pp_object_copy(&recording.reader.objects, bytes, (uintptr_t)memory, sizeof bytes));
         pp_recall_end(&recording, true, 0);
     }
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, end)
-    const struct CMUnitTest tests[] = {
-        TEST(read_twice_then_recalled),
-        TEST(each_word_counts_and_none_is_loaded_after_it),
-        TEST(each_character_counts),
-        TEST(what_changes_each_time_is_recorded_ever_less_often),
-        TEST(the_key_counts),
-        TEST(what_was_put_since_counts),
-        TEST(the_next_thread_of_the_slot_reads),
-        TEST(what_may_be_freed_is_read_each_time),
-        TEST(what_was_copied_is_not_recalled),
-        TEST(too_much_is_not_recalled),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,9 @@
 /* The ring between a handler and the flush thread: order, room, wrap-around, losses, and both sides at once. */
 #include "preload/capture/ring.h"
+#include "unit.h"
 #include <pthread.h>
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdbool.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define RING_SIZE (128u << 10)
 
@@ -69,21 +64,21 @@ static void check(const struct pp_record *record, uint64_t number)
             fail_msg("record %lu, word %u: %lu", (unsigned long)number, i, (unsigned long)item->words[i]);
 }
 
-static void empty_ring_has_nothing(void **state)
+TEST_WITH(empty_ring_has_nothing, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     assert_null(pp_ring_peek(ring));
     assert_int_equal(pp_ring_used(ring), 0);
 }
 
-static void nothing_is_visible_before_commit(void **state)
+TEST_WITH(nothing_is_visible_before_commit, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     assert_non_null(pp_ring_reserve(ring, 64, PP_RECORD_CODE));
     assert_null(pp_ring_peek(ring));
 }
 
-static void peek_keeps_the_record(void **state)
+TEST_WITH(peek_keeps_the_record, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     assert_true(put(ring, 1));
@@ -94,14 +89,14 @@ static void peek_keeps_the_record(void **state)
     assert_null(pp_ring_peek(ring));
 }
 
-static void a_record_larger_than_the_ring_is_refused(void **state)
+TEST_WITH(a_record_larger_than_the_ring_is_refused, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     assert_null(pp_ring_reserve(ring, RING_SIZE + 8, PP_RECORD_SAMPLE));
     assert_non_null(pp_ring_reserve(ring, RING_SIZE, PP_RECORD_SAMPLE));
 }
 
-static void a_full_ring_refuses_and_keeps_what_it_has(void **state)
+TEST_WITH(a_full_ring_refuses_and_keeps_what_it_has, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     uint64_t written = 0, number = 0;
@@ -116,7 +111,7 @@ static void a_full_ring_refuses_and_keeps_what_it_has(void **state)
     assert_true(put(ring, written));
 }
 
-static void wraps_for_ever(void **state)
+TEST_WITH(wraps_for_ever, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     /* Also across 2^32 of the indices. */
@@ -149,7 +144,7 @@ static uint32_t largest(struct pp_ring *ring)
     return 0;
 }
 
-static void room_is_the_largest_record(void **state)
+TEST_WITH(room_is_the_largest_record, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     ring->size = 1u << 10;                    /* of the buffer */
@@ -166,7 +161,7 @@ static void room_is_the_largest_record(void **state)
 }
 
 /* As the copy of a stack turns out shorter than was hoped for. */
-static void a_record_may_shrink_before_commit(void **state)
+TEST_WITH(a_record_may_shrink_before_commit, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     uint64_t written = 0, taken = 0;
@@ -195,7 +190,7 @@ static void a_record_may_shrink_before_commit(void **state)
 }
 
 /* As a copy of a stack that cannot be read: the next record may be of any size. */
-static void a_reserved_record_may_be_given_up(void **state)
+TEST_WITH(a_reserved_record_may_be_given_up, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     uint64_t written = 0, taken = 0;
@@ -223,7 +218,7 @@ static void consume_all(struct pp_ring *ring, uint64_t first)
         check(record, first++);
 }
 
-static void an_empty_ring_begins_again_at_its_first_byte(void **state)
+TEST_WITH(an_empty_ring_begins_again_at_its_first_byte, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     for (uint64_t number = 0; number < 1000; number++) {
@@ -241,7 +236,7 @@ static void an_empty_ring_begins_again_at_its_first_byte(void **state)
 }
 
 /* A reader that has seen nothing of it gives no room back. */
-static void a_restart_leaves_all_of_the_room(void **state)
+TEST_WITH(a_restart_leaves_all_of_the_room, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     assert_true(put(ring, 1));
@@ -277,7 +272,7 @@ static uint32_t release_large(struct pp_ring *ring, uint32_t size)
     return 0;
 }
 
-static void pages_of_a_large_record_are_given_back(void **state)
+TEST_WITH(pages_of_a_large_record_are_given_back, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     uint32_t size = 10 * 4096;
@@ -288,7 +283,7 @@ static void pages_of_a_large_record_are_given_back(void **state)
         assert_int_equal(ring->buffer[at], 7);
 }
 
-static void pages_are_kept_where_they_are_to_be(void **state)
+TEST_WITH(pages_are_kept_where_they_are_to_be, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     ring->keeps_pages = true;
@@ -316,7 +311,7 @@ static void *writer(void *argument)
     return NULL;
 }
 
-static void both_sides_at_once(void **state)
+TEST_WITH(both_sides_at_once, make_ring, free_ring)
 {
     struct pp_ring *ring = *state;
     pthread_t thread;
@@ -333,26 +328,4 @@ static void both_sides_at_once(void **state)
     }
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_null(pp_ring_peek(ring));
-}
-
-int main(void)
-{
-#define RING_TEST(f) cmocka_unit_test_setup_teardown(f, make_ring, free_ring)
-    const struct CMUnitTest tests[] = {
-        RING_TEST(empty_ring_has_nothing),
-        RING_TEST(nothing_is_visible_before_commit),
-        RING_TEST(peek_keeps_the_record),
-        RING_TEST(a_record_larger_than_the_ring_is_refused),
-        RING_TEST(a_full_ring_refuses_and_keeps_what_it_has),
-        RING_TEST(wraps_for_ever),
-        RING_TEST(room_is_the_largest_record),
-        RING_TEST(a_record_may_shrink_before_commit),
-        RING_TEST(a_reserved_record_may_be_given_up),
-        RING_TEST(an_empty_ring_begins_again_at_its_first_byte),
-        RING_TEST(a_restart_leaves_all_of_the_room),
-        RING_TEST(pages_of_a_large_record_are_given_back),
-        RING_TEST(pages_are_kept_where_they_are_to_be),
-        RING_TEST(both_sides_at_once),
-    };
-    return cmocka_run_group_tests_name("ring", tests, NULL, NULL);
 }

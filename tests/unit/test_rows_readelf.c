@@ -1,15 +1,8 @@
 /* The rows of every function of libc, libpython and others are what readelf says of them. */
 #include "../../preload/modules/modules.h"
 #include "../../preload/unwind/unwind_rows.h"
+#include "unit.h"
 #include <dlfcn.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MAX_COLUMNS    24
 #define MIN_FUNCTIONS  100
@@ -178,9 +171,8 @@ static void compare_library(const char *library, const char *name)
     compare(info.dli_fname, (uintptr_t)function);
 }
 
-static void the_libraries_of_c(void **state)
+TEST(the_libraries_of_c)
 {
-    (void)state;
     if (system("readelf --version >/dev/null 2>&1") != 0)
         skip();
     compare_library("libc.so.6", "gnu_get_libc_version");
@@ -189,9 +181,8 @@ static void the_libraries_of_c(void **state)
     compare_library("libstdc++.so.6", "__cxa_throw");
 }
 
-static void the_interpreter(void **state)
+TEST(the_interpreter)
 {
-    (void)state;
     static const char find[] = "python3 -c 'import sysconfig; v = sysconfig.get_config_var; "
                                "print(v(\"LIBDIR\") + \"/\" + v(\"INSTSONAME\"))' 2>/dev/null";
     char path[4096] = "";
@@ -203,13 +194,4 @@ static void the_interpreter(void **state)
     if (!strstr(path, ".so") || system("readelf --version >/dev/null 2>&1") != 0)
         skip();
     compare_library(path, "Py_IsInitialized");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_libraries_of_c),
-        cmocka_unit_test(the_interpreter),
-    };
-    return cmocka_run_group_tests_name("rows by readelf", tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* What walks keep from one to the next gives way to a new table. */
 #include "preload/capture/native_walk.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
 #include <stdatomic.h>
-#include <stddef.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define CODE  ((uintptr_t)0x10000000)
 #define WORDS 64
@@ -66,9 +61,8 @@ static void walk(struct pp_rule_cache *cache, struct pp_native_frame frames[8])
     assert_int_equal(frames[2].ip, CODE + 0x20f);
 }
 
-static void a_new_table_counts(void **state)
+TEST(a_new_table_counts)
 {
-    (void)state;
     static struct pp_rule_cache cache;
     static _Alignas(struct pp_module_table)
         uint8_t memory[2][sizeof(struct pp_module_table) + sizeof(struct pp_module_range)];
@@ -97,9 +91,8 @@ static void a_new_table_counts(void **state)
 }
 
 /* Two addresses that come to the same entry drive each other out, and both stay right. */
-static void entries_are_shared(void **state)
+TEST(entries_are_shared)
 {
-    (void)state;
     static struct pp_rule_cache cache;
     static _Alignas(struct pp_module_table)
         uint8_t memory[sizeof(struct pp_module_table) + sizeof(struct pp_module_range)];
@@ -120,13 +113,4 @@ static void entries_are_shared(void **state)
         assert_int_equal(frames[1].cfa, &words[12]);
     }
     atomic_store(&pp_module_table, NULL);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_table_counts),
-        cmocka_unit_test(entries_are_shared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

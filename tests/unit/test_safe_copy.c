@@ -2,13 +2,9 @@
 #include "preload/base/process.h"
 #include "preload/base/safe_copy.h"
 #include "preload/base/syscalls.h"
-#include <setjmp.h>
+#include "unit.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/wait.h>
-
-#include <cmocka.h>
 
 static volatile uint64_t word;
 
@@ -33,34 +29,21 @@ static bool child_reads_own(bool begins)
     return waitpid((pid_t)child, &status, 0) == child && status == 0 && copied() == 1;
 }
 
-static void before_profiling_begins(void **state)
+TEST(before_profiling_begins)
 {
-    (void)state;
     assert_true(child_reads_own(false));
 }
 
-static void of_a_profiled_process(void **state)
+TEST(of_a_profiled_process)
 {
-    (void)state;
     pp_process_begins();
     assert_int_equal(pp_process_own_pid(), pp_sys_getpid());
     assert_true(child_reads_own(false));
     assert_true(child_reads_own(true));
 }
 
-static void what_is_not_mapped_is_refused(void **state)
+TEST(what_is_not_mapped_is_refused)
 {
-    (void)state;
     char byte;
     assert_false(pp_safe_copy(&byte, 16, 1));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_profiling_begins),
-        cmocka_unit_test(of_a_profiled_process),
-        cmocka_unit_test(what_is_not_mapped_is_refused),
-    };
-    return cmocka_run_group_tests_name("safe_copy", tests, NULL, NULL);
 }

@@ -1,17 +1,12 @@
 /* How often a program is scanned for threads that bypass our wrappers. */
 #include "preload/threads/scan.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define MS     1000000u
 #define SECOND 1000000000u
 
-static void a_thread_is_found_within_a_part_of_the_quiet_time_before_it(void **state)
+TEST(a_thread_is_found_within_a_part_of_the_quiet_time_before_it)
 {
-    (void)state;
     for (uint64_t quiet = 0; quiet < 100ull * SECOND; quiet += 10 * MS) {
         uint64_t pause = pp_scan_pause_ns(quiet);
         assert_in_range(pause, 50 * MS, SECOND);
@@ -19,7 +14,7 @@ static void a_thread_is_found_within_a_part_of_the_quiet_time_before_it(void **s
     }
 }
 
-static void a_program_whose_threads_stay_is_scanned_ever_less_often(void **state)
+TEST(a_program_whose_threads_stay_is_scanned_ever_less_often)
 {
     unsigned scans = 0;
     (void)state;
@@ -27,13 +22,4 @@ static void a_program_whose_threads_stay_is_scanned_ever_less_often(void **state
         scans++;
     assert_in_range(scans, 5, 20); /* not each 50 ms: 100 */
     assert_int_equal(pp_scan_pause_ns(60ull * SECOND), SECOND);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_thread_is_found_within_a_part_of_the_quiet_time_before_it),
-        cmocka_unit_test(a_program_whose_threads_stay_is_scanned_ever_less_often),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

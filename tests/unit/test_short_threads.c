@@ -1,12 +1,6 @@
 /* The estimate for short threads: what goes in comes out, no stack draws more than it stands for, groups do not mix. */
 #include "preload/account/short_threads.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define PERIOD 10000000u
 #define TICK   4000000u
@@ -52,9 +46,8 @@ static void pushed_off_ends(uint32_t node)
     assert_true(pp_short_threads_end(&ended, PERIOD, TICK));
 }
 
-static void tails_go_to_their_like(void **state)
+TEST_WITH(tails_go_to_their_like, reset, NULL)
 {
-    (void)state;
     /* of ten threads of 2 ms one was sampled; the tails before it wait for it */
     for (uint32_t i = 1; i <= 4; i++)
         assert_true(ends(1, 2 * MS, 2 * MS, i, 0));
@@ -73,9 +66,8 @@ static void tails_go_to_their_like(void **state)
         assert_true(by_thread[i] == 0 || by_thread[i] == 2 * MS);
 }
 
-static void groups_do_not_mix(void **state)
+TEST_WITH(groups_do_not_mix, reset, NULL)
 {
-    (void)state;
     assert_true(ends(1, 2 * MS, 1 * MS, 1, 7));
     assert_true(ends(2, 2 * MS, 2 * MS, 2, 0)); /* another start routine */
     assert_true(ends(1, 8 * MS, 8 * MS, 3, 0)); /* another length */
@@ -86,9 +78,8 @@ static void groups_do_not_mix(void **state)
 }
 
 /* On two CPUs with three busy programs beside it 85 of 2,000 threads of 1 ms met a tick, where 500 should have. */
-static void pushed_off_threads_share_what_was_seen(void **state)
+TEST_WITH(pushed_off_threads_share_what_was_seen, reset, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 2000; i++)
         pushed_off_ends(i % 25 ? 0 : 1 + i / 25);
     pp_short_threads_settle(credit, unsampled, false);
@@ -98,9 +89,8 @@ static void pushed_off_threads_share_what_was_seen(void **state)
         assert_int_equal(by_node[node], 25 * MS);
 }
 
-static void others_have_only_fair_parts(void **state)
+TEST_WITH(others_have_only_fair_parts, reset, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 1000; i++)
         assert_true(ends(1, MS, MS, 1, 0));
     for (uint32_t node = 1; node <= 40; node++)
@@ -112,9 +102,8 @@ static void others_have_only_fair_parts(void **state)
     assert_int_equal(unsampled_ns, (1000 - 320) * MS);
 }
 
-static void few_stacks_wait_for_more_to_share_with(void **state)
+TEST_WITH(few_stacks_wait_for_more_to_share_with, reset, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 999; i++)
         pushed_off_ends(0);
     pushed_off_ends(1);
@@ -128,9 +117,8 @@ static void few_stacks_wait_for_more_to_share_with(void **state)
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
 }
 
-static void one_stack_does_not_draw_all(void **state)
+TEST_WITH(one_stack_does_not_draw_all, reset, NULL)
 {
-    (void)state;
     for (uint32_t i = 0; i < 999; i++)
         pushed_off_ends(0);
     pushed_off_ends(1);
@@ -140,17 +128,15 @@ static void one_stack_does_not_draw_all(void **state)
     assert_int_equal(by_node[1] + unsampled_ns, 1000 * MS);
 }
 
-static void long_threads_are_left_out(void **state)
+TEST_WITH(long_threads_are_left_out, reset, NULL)
 {
-    (void)state;
     assert_false(ends(1, 41 * MS, 3 * MS, 1, 7));
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
 }
 
 /* At 2,000 samples a second a thread of some milliseconds is as short as at 100: its first sample comes at a tick. */
-static void a_period_below_the_ticks_makes_no_thread_long(void **state)
+TEST_WITH(a_period_below_the_ticks_makes_no_thread_long, reset, NULL)
 {
-    (void)state;
     const struct pp_leaf leaf = {7, 0, 0};
     struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &leaf},
                            unseen = {1, 6 * MS, 6 * MS, 2, false, 0, NULL};
@@ -162,9 +148,8 @@ static void a_period_below_the_ticks_makes_no_thread_long(void **state)
 
 /* Threads of 6 ms that do one thing in their first third and another in the rest, sampled at a random moment of a
  * period, after which a sample is certain. Without the weights the second had 87 % for 67. */
-static void what_comes_late_in_a_life_has_its_share_only(void **state)
+TEST_WITH(what_comes_late_in_a_life_has_its_share_only, reset, NULL)
 {
-    (void)state;
     srand(1);
     for (uint32_t i = 0; i < 3000; i++) {
         uint64_t at = (uint64_t)(rand() % (int)(PERIOD / 1000)) * 1000, all = 6 * MS;
@@ -185,9 +170,8 @@ static void what_comes_late_in_a_life_has_its_share_only(void **state)
     assert_in_range(by_node[2] * 1000 / all, 627, 707); /* 4 sigma of 1800 samples */
 }
 
-static void nothing_waits_for_ever(void **state)
+TEST_WITH(nothing_waits_for_ever, reset, NULL)
 {
-    (void)state;
     assert_true(ends(1, 2 * MS, 2 * MS, 1, 0));
     for (int i = 0; i < 100; i++)
         pp_short_threads_settle(credit, unsampled, false);
@@ -195,9 +179,8 @@ static void nothing_waits_for_ever(void **state)
     assert_int_equal(unsampled_ns, 2 * MS);
 }
 
-static void memory_is_bounded_and_sums_hold(void **state)
+TEST_WITH(memory_is_bounded_and_sums_hold, reset, NULL)
 {
-    (void)state;
     uint64_t taken = 0, refused = 0;
     for (uint32_t i = 0; i < 100000; i++) {
         uint64_t cpu = 1000 + (uint64_t)i * 397 % (39 * MS);
@@ -215,22 +198,4 @@ static void memory_is_bounded_and_sums_hold(void **state)
         credited += by_node[i];
     assert_int_equal(credited + unsampled_ns, taken);
     assert_true(refused > 0 && credited > 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(tails_go_to_their_like, reset),
-        cmocka_unit_test_setup(groups_do_not_mix, reset),
-        cmocka_unit_test_setup(pushed_off_threads_share_what_was_seen, reset),
-        cmocka_unit_test_setup(others_have_only_fair_parts, reset),
-        cmocka_unit_test_setup(few_stacks_wait_for_more_to_share_with, reset),
-        cmocka_unit_test_setup(one_stack_does_not_draw_all, reset),
-        cmocka_unit_test_setup(long_threads_are_left_out, reset),
-        cmocka_unit_test_setup(a_period_below_the_ticks_makes_no_thread_long, reset),
-        cmocka_unit_test_setup(what_comes_late_in_a_life_has_its_share_only, reset),
-        cmocka_unit_test_setup(nothing_waits_for_ever, reset),
-        cmocka_unit_test_setup(memory_is_bounded_and_sums_hold, reset),
-    };
-    return cmocka_run_group_tests_name("short_threads", tests, NULL, NULL);
 }

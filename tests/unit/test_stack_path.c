@@ -1,10 +1,6 @@
 /* Repeating the last stack's steps finds the nodes that a search of the tables finds. */
 #include "preload/merge/stack_path.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define STACKS   20000u
 #define DEEPEST  600u /* deeper than what is kept of a stack */
@@ -51,9 +47,8 @@ static void write_interval(void)
     pp_tables_write(&tables, &out, &sequence);
 }
 
-static void nodes_are_those_of_the_tables(void **state)
+TEST_WITH(nodes_are_those_of_the_tables, begin, NULL)
 {
-    (void)state;
     static uint32_t keys[DEEPEST];
     uint32_t depth = 40, meaning = 0, expected;
     uint64_t changes = 0;
@@ -81,9 +76,8 @@ static void nodes_are_those_of_the_tables(void **state)
     }
 }
 
-static void only_what_differs_is_searched_for(void **state)
+TEST_WITH(only_what_differs_is_searched_for, begin, NULL)
 {
-    (void)state;
     uint32_t keys[50], expected;
     for (uint32_t i = 0; i < 50; i++)
         keys[i] = i;
@@ -97,9 +91,8 @@ static void only_what_differs_is_searched_for(void **state)
 }
 
 /* Each interval marks the nodes that it uses, by which the tables know what lasts. */
-static void what_lasts_is_marked_all_the_same(void **state)
+TEST_WITH(what_lasts_is_marked_all_the_same, begin, NULL)
 {
-    (void)state;
     uint32_t keys[] = {1, 2, 3, 4}, expected;
     for (unsigned n = 0; n < 3; n++) {
         struct pp_path path = pp_path_start(&tables, 0);
@@ -110,14 +103,4 @@ static void what_lasts_is_marked_all_the_same(void **state)
     assert_int_equal(tables.lasting_nodes, 4);
     (void)walk(keys, 4, 0, 0, &expected);
     assert_int_equal(tables.lasting_nodes, 4);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(nodes_are_those_of_the_tables, begin),
-        cmocka_unit_test_setup(only_what_differs_is_searched_for, begin),
-        cmocka_unit_test_setup(what_lasts_is_marked_all_the_same, begin),
-    };
-    return cmocka_run_group_tests_name("stack_path", tests, NULL, NULL);
 }

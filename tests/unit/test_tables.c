@@ -1,13 +1,7 @@
 /* Memory of the definitions: bounded by what lasts. What of label sets is kept when there are many. */
 #include "preload/account/interval_data.h"
 #include "preload/log/label_sets.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define MIB ((size_t)1 << 20)
 
@@ -33,9 +27,8 @@ static void add_stacks(uint32_t first, uint32_t count)
     }
 }
 
-static void what_does_not_last_ends_the_segment_early(void **state)
+TEST(what_does_not_last_ends_the_segment_early)
 {
-    (void)state;
     pp_tables_reset(&tables);
     uint32_t stacks = 0;
     while (!pp_tables_full(&tables) && stacks < 10000000) {
@@ -48,9 +41,8 @@ static void what_does_not_last_ends_the_segment_early(void **state)
     assert_int_equal(tables.lasting_nodes, 0);
 }
 
-static void what_lasts_may_take_more(void **state)
+TEST(what_lasts_may_take_more)
 {
-    (void)state;
     pp_tables_reset(&tables);
     uint32_t stacks = 0;
     while (!pp_tables_full(&tables) && stacks < 10000000) {
@@ -62,9 +54,8 @@ static void what_lasts_may_take_more(void **state)
     pp_tables_reset(&tables);
 }
 
-static void positions_make_records_of_their_own(void **state)
+TEST(positions_make_records_of_their_own)
 {
-    (void)state;
     pp_tables_reset(&tables);
     const struct pp_position whole = {7, 7, 0, 0}, one = {7, 7, 3, 9}, other = {7, 7, 5, 9};
     uint32_t line = pp_frame_python(&tables, 1, &whole), first = pp_frame_python(&tables, 1, &one);
@@ -75,9 +66,8 @@ static void positions_make_records_of_their_own(void **state)
 }
 
 /* Each name of a thread is one thread of the log, until there are too many: then known names stay what they are. */
-static void many_names_of_threads_become_others(void **state)
+TEST(many_names_of_threads_become_others)
 {
-    (void)state;
     char name[16];
     pp_tables_reset(&tables);
     uint32_t thread = pp_thread_id(&tables, 0, 7, pp_string_id(&tables, "own", 3), 1, PP_THREAD_MAIN);
@@ -124,9 +114,8 @@ static uint32_t keep(struct pp_tables *of, char kept[PP_LABELS_BYTES], const cha
 }
 
 /* Each request is a sample of 10 ns. */
-static void many_tenants_leave_endpoints_what_they_are(void **state)
+TEST(many_tenants_leave_endpoints_what_they_are)
 {
-    (void)state;
     enum { ENDPOINTS = 50, TENANTS = 30, ROUNDS = 2 };
     char kept[PP_LABELS_BYTES], endpoint[32];
     uint64_t sum = 0, other = 0, all = 0;
@@ -150,9 +139,8 @@ static void many_tenants_leave_endpoints_what_they_are(void **state)
     pp_interval_reset();
 }
 
-static void what_has_the_most_values_is_given_up_first(void **state)
+TEST(what_has_the_most_values_is_given_up_first)
 {
-    (void)state;
     char kept[PP_LABELS_BYTES];
     pp_tables_reset(&tables);
     static const char *const order[] = {
@@ -186,9 +174,8 @@ static void what_has_the_most_values_is_given_up_first(void **state)
 }
 
 /* Whatever a program makes up, keys included. */
-static void label_sets_are_bounded(void **state)
+TEST(label_sets_are_bounded)
 {
-    (void)state;
     char kept[PP_LABELS_BYTES];
     pp_tables_reset(&tables);
     for (unsigned i = 0; i < 50000; i++) {
@@ -202,18 +189,4 @@ static void label_sets_are_bounded(void **state)
     assert_in_range(tables.labels.count, 3000, 3010);
     assert_in_range(tables.arena.mapped, 1, 4 * MIB);
     flush_all();
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_does_not_last_ends_the_segment_early),
-        cmocka_unit_test(what_lasts_may_take_more),
-        cmocka_unit_test(positions_make_records_of_their_own),
-        cmocka_unit_test(many_names_of_threads_become_others),
-        cmocka_unit_test(many_tenants_leave_endpoints_what_they_are),
-        cmocka_unit_test(what_has_the_most_values_is_given_up_first),
-        cmocka_unit_test(label_sets_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,11 +1,7 @@
 /* The rate goes down at once when samples are too dear, and comes back in steps when they are cheap. */
 #include "preload/flush/throttle.h"
-#include <setjmp.h>
-#include <stdarg.h>
+#include "unit.h"
 #include <stdbool.h>
-#include <stddef.h>
-
-#include <cmocka.h>
 
 #define MS             1000000u
 #define PERCENT        10000u /* in ppm */
@@ -37,25 +33,22 @@ static bool window(uint64_t cost_ppm_at_full_rate)
     return flushes(WINDOW_SECONDS, cost_ppm_at_full_rate);
 }
 
-static void cheap_samples_change_nothing(void **state)
+TEST_WITH(cheap_samples_change_nothing, reset, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 20; i++)
         assert_false(window(PERCENT));
     assert_int_equal(throttle.period_ns, 10 * MS);
 }
 
-static void a_dear_moment_in_a_cheap_window_is_allowed(void **state)
+TEST_WITH(a_dear_moment_in_a_cheap_window_is_allowed, reset, NULL)
 {
-    (void)state;
     assert_false(flushes(3, PERCENT / 2));
     assert_false(flushes(1, 2 * PERCENT));
     assert_false(flushes(1, PERCENT / 2));
 }
 
-static void dear_samples_are_brought_below_the_limit_in_one_step(void **state)
+TEST_WITH(dear_samples_are_brought_below_the_limit_in_one_step, reset, NULL)
 {
-    (void)state;
     assert_true(flushes(1, 5 * PERCENT));
     assert_int_equal(throttle.period_ns, 80 * MS);
     assert_int_equal(throttle.share_ppm, 5 * PERCENT);
@@ -63,9 +56,8 @@ static void dear_samples_are_brought_below_the_limit_in_one_step(void **state)
         assert_false(window(5 * PERCENT));
 }
 
-static void the_rate_comes_back_when_they_are_cheap_again(void **state)
+TEST_WITH(the_rate_comes_back_when_they_are_cheap_again, reset, NULL)
 {
-    (void)state;
     flushes(1, 5 * PERCENT);
     unsigned windows = 0;
     uint64_t longest = throttle.period_ns;
@@ -81,9 +73,8 @@ static void the_rate_comes_back_when_they_are_cheap_again(void **state)
 }
 
 /* Just below the limit at half the rate: doubling it would be too dear again. */
-static void it_does_not_swing(void **state)
+TEST_WITH(it_does_not_swing, reset, NULL)
 {
-    (void)state;
     assert_true(window(PERCENT + PERCENT / 10));
     assert_int_equal(throttle.period_ns, 20 * MS);
     for (unsigned i = 0; i < 50; i++)
@@ -91,18 +82,16 @@ static void it_does_not_swing(void **state)
 }
 
 /* Threads of 4 ms, each sampled once at its first tick: as many at any rate. */
-static void samples_that_do_not_follow_the_rate_count_as_if_they_did(void **state)
+TEST_WITH(samples_that_do_not_follow_the_rate_count_as_if_they_did, reset, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 30; i++)
         assert_false(pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 250, 250 * (uint64_t)MS / 11));
     assert_int_equal(throttle.period_ns, 10 * MS);
     assert_true(pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 250, 250 * (uint64_t)MS));
 }
 
-static void dear_samples_are_slowed_down_within_half_a_second(void **state)
+TEST_WITH(dear_samples_are_slowed_down_within_half_a_second, reset, NULL)
 {
-    (void)state;
     /* 1 % of half a second is reached at the third sample */
     assert_false(pp_throttle_add(&throttle, 10 * MS, 1, 2 * MS));
     assert_false(pp_throttle_add(&throttle, 10 * MS, 1, 2 * MS));
@@ -114,36 +103,17 @@ static void dear_samples_are_slowed_down_within_half_a_second(void **state)
     assert_true(throttle.period_ns == 1000 * (uint64_t)MS);
 }
 
-static void samples_below_the_limit_change_nothing(void **state)
+TEST_WITH(samples_below_the_limit_change_nothing, reset, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 3000; i++)
         assert_false(pp_throttle_add(&throttle, 10 * MS, 1, MS / 11));
 }
 
-static void the_lowest_rate_is_one_a_second(void **state)
+TEST_WITH(the_lowest_rate_is_one_a_second, reset, NULL)
 {
-    (void)state;
     for (unsigned i = 0; i < 20; i++)
         window(900000);
     assert_true(throttle.period_ns <= 1000 * (uint64_t)MS);
     pp_throttle_reset(&throttle, 1000 * (uint64_t)MS, PERCENT);
     assert_false(window(900000));
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup(function, reset)
-    const struct CMUnitTest tests[] = {
-        TEST(cheap_samples_change_nothing),
-        TEST(a_dear_moment_in_a_cheap_window_is_allowed),
-        TEST(dear_samples_are_brought_below_the_limit_in_one_step),
-        TEST(the_rate_comes_back_when_they_are_cheap_again),
-        TEST(it_does_not_swing),
-        TEST(samples_that_do_not_follow_the_rate_count_as_if_they_did),
-        TEST(dear_samples_are_slowed_down_within_half_a_second),
-        TEST(samples_below_the_limit_change_nothing),
-        TEST(the_lowest_rate_is_one_a_second),
-    };
-    return cmocka_run_group_tests_name("throttle", tests, NULL, NULL);
 }

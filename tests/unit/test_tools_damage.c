@@ -6,6 +6,7 @@
  * PYPROF_DAMAGE_LOG=FILE has it done to a log of a real process as well.
  */
 #include "log_fixture.h"
+#include "preload/base/sanitizer.h"
 #include "random.h"
 #include "tools/log/reader.h"
 #include "tools/model/model.h"
@@ -21,8 +22,8 @@
 #include <cmocka.h>
 
 #define GROUPS      60 /* of definitions and samples: five blocks each */
-#define TRUNCATIONS 10000
-#ifdef __SANITIZE_ADDRESS__
+#define TRUNCATIONS (DAMAGES / 10)
+#ifdef PP_SANITIZED
 #define DAMAGES 10000 /* a tenth: the rest would only take time */
 #else
 #define DAMAGES 100000
@@ -332,7 +333,7 @@ static const char *do_damage(struct damaged *damaged)
 
 static void set_memory_limit(struct rlimit *old)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PP_SANITIZED
     (void)old;
 #else
     unsigned long pages = 0;
@@ -347,7 +348,7 @@ static void set_memory_limit(struct rlimit *old)
 
 static void end_memory_limit(const struct rlimit *old)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef PP_SANITIZED
     (void)old;
 #else
     setrlimit(RLIMIT_AS, old);

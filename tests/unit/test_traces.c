@@ -9,12 +9,8 @@
 #include "preload/labels/contexts.h"
 #include "preload/threads/registry.h"
 #include "preload/threads/timers.h"
-#include <setjmp.h>
+#include "unit.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define MS     1000000u
 #define SECOND (1000u * (uint64_t)MS)
@@ -25,9 +21,8 @@ int pyprof_traces_end(void);
 
 static struct pp_slot *slot;
 
-static void bounds_are_those_of_python(void **state)
+TEST(bounds_are_those_of_python)
 {
-    (void)state;
     static const struct {
         const char *text;
         uint64_t bound;
@@ -96,9 +91,8 @@ static bool is_slow(void)
     return interval_ns >= 900 * MS;
 }
 
-static void a_minute_without_a_selected_trace_makes_timers_slow(void **state)
+TEST_WITH(a_minute_without_a_selected_trace_makes_timers_slow, start, end)
 {
-    (void)state;
     assert_false(is_slow());
     pp_traces_review(START + 59 * SECOND);
     assert_false(is_slow());
@@ -112,9 +106,8 @@ static void a_minute_without_a_selected_trace_makes_timers_slow(void **state)
     pp_slot_release(later);
 }
 
-static void a_sample_of_a_selected_trace_makes_them_fast(void **state)
+TEST_WITH(a_sample_of_a_selected_trace_makes_them_fast, start, end)
 {
-    (void)state;
     pp_traces_review(START + 60 * SECOND);
     atomic_store(&pp_capture.traces_met, 1);
     pp_traces_review(START + 90 * SECOND);
@@ -125,9 +118,8 @@ static void a_sample_of_a_selected_trace_makes_them_fast(void **state)
     assert_true(is_slow());
 }
 
-static void a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends(void **state)
+TEST_WITH(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends, start, end)
 {
-    (void)state;
     pp_traces_review(START + 60 * SECOND);
     atomic_store(&pp_capture.wake, 0);
     assert_int_equal(pyprof_traces_begin(), 0);
@@ -148,18 +140,16 @@ static void a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until
     assert_int_equal(atomic_load(&pp_capture.traces_begun), 1);
 }
 
-static void without_only_nothing_becomes_slow(void **state)
+TEST_WITH(without_only_nothing_becomes_slow, start, end)
 {
-    (void)state;
     pp_config.traces_only = false;
     pp_traces_review(START + 100 * SECOND);
     assert_false(is_slow());
 }
 
 /* What a thread used meanwhile is nothing that its next sample could stand for. */
-static void the_first_sample_afterwards_stands_for_a_period(void **state)
+TEST_WITH(the_first_sample_afterwards_stands_for_a_period, start, end)
 {
-    (void)state;
     struct pp_record_sample sample = {.cpu_previous_ns = 100 * MS, .cpu_ns = 900 * MS};
     uint64_t accounted_ns = slot->flush.accounted_ns;
     pp_traces_review(START + 60 * SECOND);
@@ -181,9 +171,8 @@ static void the_first_sample_afterwards_stands_for_a_period(void **state)
 }
 
 /* A process with many threads at a high rate, all of whose traces are selected. */
-static void a_block_is_bounded(void **state)
+TEST_WITH(a_block_is_bounded, start, end)
 {
-    (void)state;
     static struct pp_buffer out, fewer;
     struct pp_record_context span = {.kind = PP_CONTEXT_SPAN, .identity = 0x1122334455667788, .trace_id = {7, 9}};
     struct pp_sample_key key = {1, 100000, 300, PP_STATE_GIL_KNOWN};
@@ -202,19 +191,4 @@ static void a_block_is_bounded(void **state)
     pp_buffer_clear(&out);
     pp_traces_write(&out, &sequence);
     assert_int_equal(out.length, 0);
-}
-
-int main(void)
-{
-#define WITH_TIMER(test) cmocka_unit_test_setup_teardown(test, start, end)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bounds_are_those_of_python),
-        WITH_TIMER(a_minute_without_a_selected_trace_makes_timers_slow),
-        WITH_TIMER(a_sample_of_a_selected_trace_makes_them_fast),
-        WITH_TIMER(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends),
-        WITH_TIMER(without_only_nothing_becomes_slow),
-        WITH_TIMER(the_first_sample_afterwards_stands_for_a_period),
-        WITH_TIMER(a_block_is_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

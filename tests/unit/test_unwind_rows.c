@@ -5,21 +5,13 @@
 #include "../../preload/common/log_format.h"
 #include "../../preload/modules/module_list.h"
 #include "made_eh_frame.h"
+#include "unit.h"
 #include <dlfcn.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define MAX_INVALID 0.001 /* of the rows of libc */
 #define DAMAGE_RUNS 300
@@ -51,9 +43,8 @@ static const struct pp_unwind_rule *rule_at(uint32_t offset)
     return &range.rules[PP_ROW_RULE(range.rows[pp_unwind_find_row(&range, offset)].rule)];
 }
 
-static void test_gaps(void **state)
+TEST(test_gaps)
 {
-    (void)state;
     COMPILE(0);
     assert_int_equal(rule_at(0)->cfa_kind, PP_CFA_INVALID);
     assert_int_equal(rule_at(0xff)->cfa_kind, PP_CFA_INVALID);
@@ -63,9 +54,8 @@ static void test_gaps(void **state)
     assert_int_equal(range.row_count, 4); /* the last is the end of what is known */
 }
 
-static void test_prologue(void **state)
+TEST(test_prologue)
 {
-    (void)state;
     /* push rbp; mov rsp, rbp; …; remember; leave; restore */
     COMPILE(0x41, 0x0e, 16, 0x86, 2, 0x43, 0x0d, 6, 0x50, 0x0a, 0x0c, 7, 8, 0xc6, 0x41, 0x0b);
     const struct pp_unwind_rule *rule = rule_at(0x101);
@@ -79,9 +69,8 @@ static void test_prologue(void **state)
     assert_ptr_equal(rule_at(0x115), rule_at(0x104));
 }
 
-static void test_realigned(void **state)
+TEST(test_realigned)
 {
-    (void)state;
     /* CFA = r10; rbp at [rbp]; CFA = *(rbp - 24) */
     COMPILE(0x45, 0x0c, 10, 0, 0x4c, 0x10, 6, 2, 0x76, 0, 0x48, 0x0f, 3, 0x76, 0x68, 0x06);
     assert_int_equal(rule_at(0x105)->cfa_register, 10);
@@ -93,9 +82,8 @@ static void test_realigned(void **state)
     assert_int_equal(rule->base, PP_REG_FP);
 }
 
-static void test_expressions(void **state)
+TEST(test_expressions)
 {
-    (void)state;
     /* rsp 8; r9 0; lit8; mul; plus; deref; plus_uconst 8 */
     COMPILE(0x0f, 10, 0x77, 8, 0x79, 0, 0x38, 0x1e, 0x22, 0x06, 0x23, 8);
     const struct pp_unwind_rule *rule = rule_at(0x100);
@@ -113,9 +101,8 @@ static void test_expressions(void **state)
     assert_int_equal(rule_at(0x100)->cfa_kind, PP_CFA_INVALID);
 }
 
-static void test_return_address(void **state)
+TEST(test_return_address)
 {
-    (void)state;
     COMPILE(0x07, 16); /* undefined: outermost */
     assert_true(rule_at(0x100)->lost >> PP_TRACKED_RA & 1);
     COMPILE(0x0e, 0, 0x09, 16, 5); /* vfork: in rdi */
@@ -127,9 +114,8 @@ static void test_return_address(void **state)
     assert_int_equal(rule_at(0x100)->cfa_kind, PP_CFA_INVALID);
 }
 
-static void test_longjmp(void **state)
+TEST(test_longjmp)
 {
-    (void)state;
     /* the jmp_buf at rdi: rbx there, rbp in r9, the stack pointer in r8, where it goes in rdx */
     COMPILE(0x0c, 5, 0, 0x05, 3, 0, 0x09, 6, 9, 0x09, 7, 8, 0x09, 16, 1);
     const struct pp_unwind_rule *rule = rule_at(0x100);
@@ -142,9 +128,8 @@ static void test_longjmp(void **state)
     assert_int_equal(rule->lost, 1u << PP_TRACKED_RBX);
 }
 
-static void test_damage_ends_in_invalid(void **state)
+TEST(test_damage_ends_in_invalid)
 {
-    (void)state;
     COMPILE(0x41, 0x0e, 16, 0x41, 0x3d, 0, 0, 0); /* unknown instruction */
     assert_int_equal(rule_at(0x101)->cfa_offset, 16);
     assert_int_equal(rule_at(0x102)->cfa_kind, PP_CFA_INVALID);
@@ -198,9 +183,8 @@ static struct pp_module_range range_of(const struct pp_module *module)
     return (struct pp_module_range){0};
 }
 
-static void test_libc_is_complete(void **state)
+TEST(test_libc_is_complete)
 {
-    (void)state;
     struct pp_module *module = libc_module();
     uint32_t count = meet_all(module);
     struct pp_module_range all = range_of(module);
@@ -225,9 +209,8 @@ static void test_libc_is_complete(void **state)
     assert_false(flags & PP_MODULE_PYTHON);
 }
 
-static void test_function_range(void **state)
+TEST(test_function_range)
 {
-    (void)state;
     static const char *const names[] = {"qsort", "malloc", "printf", "strtod", "getaddrinfo", "regcomp"};
     struct pp_module *module = libc_module();
     for (unsigned i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -261,9 +244,8 @@ static void check_rows(const struct pp_module_range *rows)
 }
 
 /* libm's header and entries, in a copy that describes code at the same distance from it. */
-static void test_damaged_libm(void **state)
+TEST(test_damaged_libm)
 {
-    (void)state;
     void *handle = dlopen("libm.so.6", RTLD_NOW);
     assert_non_null(handle);
     pp_modules_refresh();
@@ -329,9 +311,8 @@ static bool has_rows(struct pp_module *module, uintptr_t address)
     return module && pp_module_function_range(module, address, &start, &end) && start <= address && address < end;
 }
 
-static void test_load_and_unload(void **state)
+TEST(test_load_and_unload)
 {
-    (void)state;
     pp_loaded_objects_set_gate(enter_gate, leave_gate);
     libc_module();
     assert_false(pp_modules_refresh());
@@ -352,9 +333,8 @@ static void test_load_and_unload(void **state)
     assert_int_equal(gate_depth, 0);
 }
 
-static void test_after_fork(void **state)
+TEST(test_after_fork)
 {
-    (void)state;
     libc_module();
     pid_t child = fork();
     if (child == 0) {
@@ -372,9 +352,8 @@ static void test_after_fork(void **state)
 }
 
 /* Containers may deny process_vm_readv: rows are compiled all the same. */
-static void test_denied_system_call(void **state)
+TEST(test_denied_system_call)
 {
-    (void)state;
     pid_t child = fork();
     if (child == 0) {
         struct sock_filter code[] = {
@@ -399,24 +378,4 @@ static void test_denied_system_call(void **state)
     if (WEXITSTATUS(status) == 77)
         skip();
     assert_int_equal(WEXITSTATUS(status), 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gaps),
-        cmocka_unit_test(test_prologue),
-        cmocka_unit_test(test_realigned),
-        cmocka_unit_test(test_expressions),
-        cmocka_unit_test(test_return_address),
-        cmocka_unit_test(test_longjmp),
-        cmocka_unit_test(test_damage_ends_in_invalid),
-        cmocka_unit_test(test_libc_is_complete),
-        cmocka_unit_test(test_function_range),
-        cmocka_unit_test(test_damaged_libm),
-        cmocka_unit_test(test_load_and_unload),
-        cmocka_unit_test(test_after_fork),
-        cmocka_unit_test(test_denied_system_call),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,7 @@
-"""odd_names.py awaitable NAME|callback|callbacks|class|route|register: programs in which something that is called as a known thing is
-another: the first field of an awaitable of this name, or of a callback, is a number; the list of a future's callbacks is moved while the work that
-the future is of runs; another class comes to lie where trio's was; a package of the program's own has functions of starlette's,
-and of trio's, with other variables."""
+"""odd_names.py names|class: something that is called as a known thing is another. names: the first field of an awaitable, or of a
+callback, is a number; the list of a future's callbacks is moved while the work that the future is of runs; a package of the
+program's own has functions of starlette's, and of trio's, with other variables. class: another class comes to lie where
+trio's was."""
 
 import asyncio
 import concurrent.futures
@@ -29,7 +29,7 @@ def compiled(source, file, **names):
 
 
 async def child():
-    for _ in range(500):
+    for _ in range(250):
         compute(0.001)
         await asyncio.sleep(0)
 
@@ -78,7 +78,9 @@ def other_class():
     package = sys.modules["trio._core._run"] = types.ModuleType("trio._core._run")
     package.Task = type("Task", (), {"__slots__": ("coro", "name", "_parent_nursery")})
     place = id(package.Task)
-    compute(3)  # it is found
+    for _ in range(15):
+        compute(0.05)
+        time.sleep(0.15)  # it is found
     del sys.modules[package.__name__], package
     gc.collect()
     kept = []
@@ -110,12 +112,17 @@ def register():
     thread.join()
 
 
-KIND = sys.argv[1]
-compute(1.5)  # what was imported is found within a second
-if KIND == "awaitable":
-    asyncio.run(awaitable(sys.argv[2]))
-elif KIND in ("callback", "callbacks"):
-    asyncio.run(globals()[KIND]())
+compute(0.1)
+time.sleep(1.4)  # what was imported is found within a second
+if sys.argv[1] == "class":
+    other_class()
 else:
-    {"class": other_class, "route": route, "register": register}[KIND]()
-print("done")
+    for name in "anext_awaitable", "coroutine_wrapper", "pyprof_steps":
+        print(name, flush=True)
+        asyncio.run(awaitable(name))
+    for kind in callback, callbacks:
+        print(kind.__name__, flush=True)
+        asyncio.run(kind())
+    for kind in route, register:
+        print(kind.__name__, flush=True)
+        kind()

@@ -96,7 +96,8 @@ async def run():
 
 
 async def main():
-    await compute(1.5)  # what was imported is found within a second
+    await compute(0.1)
+    time.sleep(1.4)  # what was imported is found within a second
     task = asyncio.ensure_future(run())
     names = {"plain": b"odd.plain", "small": b"anext_awaitable"}
     await (without_fields(names[sys.argv[1]], task) if sys.argv[1] in names else coroutine_wrapper(task))

@@ -45,7 +45,7 @@ def descriptors():
 
 
 def ended():
-    for _ in range(8):
+    for _ in range(4):
         threads(10)
     time.sleep(1.5)
     work(1.5)

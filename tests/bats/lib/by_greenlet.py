@@ -22,13 +22,16 @@ for value, names, number in stacks(sys.argv[3]):
     if mark:
         right[mark] += number if value == marks[mark] else 0
         others[mark, value] += number if value != marks[mark] else 0
-counts, times = collections.Counter(), collections.Counter()
-for value, _, number in stacks(sys.argv[3]):
-    counts[value] += number
-for value, _, number in stacks(sys.argv[4]):
-    times[value] += number
+samples, ns_of = ({line.rpartition(" ")[0]: float(line.rpartition(" ")[2]) for line in open(path)} for path in sys.argv[3:5])
+times, variances, largest = collections.Counter(), collections.Counter(), 0
+for stack, ns in ns_of.items():
+    value, count = stack.partition(";")[0], samples.get(stack, 0)
+    times[value] += ns
+    if count:
+        # beside other programs some samples weigh much more than the others: chance is as large as those
+        variances[value] += ns * ns / count
+        largest = max(largest, ns / count)
 total = info["total"]
-period = sum(times.values()) / sum(counts.values())
 # a greenlet's outermost function may be unknown in the middle of a switch
 none = sum(number for (_, value), number in others.items() if value == "(none)")
 faults = ["%g samples in %s have %s" % (number, mark, value) for (mark, value), number in others.items()
@@ -38,7 +41,7 @@ farthest = 0
 for value, ns in truth["values"].items():
     if value != "(none)":
         # what begins and ends a turn has the value, too
-        chance = (times[value] - ns) / (period * (counts[value] + 1) ** 0.5 + 0.01 * ns)
+        chance = (times[value] - ns) / ((variances[value] + largest**2) ** 0.5 + 0.01 * ns)
         farthest = max(farthest, abs(chance))
         if abs(chance) > 5:
             faults.append(f"{value}: {times[value] / 1e6:.1f} ms, by its clock {ns / 1e6:.1f} ms")

@@ -88,7 +88,8 @@ missing = sum(found[""] for found in within.values())
 wrong = sum(sum(found.values()) - found[value] - found[""] for value, found in within.items())
 # a thread may begin with a task's work before the task awaits it, and a busy machine gives it some ms for that
 most_missing = right * 0.1 + 2 if truth["hands_to_threads"] else 0
-compare(right < 30 or wrong or missing > most_missing, f"{right} samples right, {wrong} wrong, {missing} without a value, {none} to have none")
+mistaken = {value: dict(found) for value, found in within.items() if found.keys() - {value, ""}}
+compare(right < 30 or wrong or missing > most_missing, f"{right} samples right, {wrong} wrong, {missing} without a value, {none} to have none {mistaken or ''}")
 period = sum(times.values()) / sum(counts.values())
 # A thread's clock has what profiling costs, and what is [unsampled]: by default system calls in step with the ticks. Both are
 # in the accounting, and the more of it is a function's the more of them it makes. No function has too much for that.

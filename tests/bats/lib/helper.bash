@@ -149,11 +149,11 @@ log_files() {
 
 # with_each_python FUNCTION: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of its own;
 # all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit. `make check` takes
-# every third one, by the test's name; check-long, and PYTHONS, all.
+# two of them, by the test's name; check-long, and PYTHONS, all.
 with_each_python() {
     local pythons
     pythons=$(list_pythons)
-    [ -n "${CHECK_LONG:-}${PYTHONS:-}" ] || pythons=$(third_for_this_test <<<"$pythons")
+    [ -n "${CHECK_LONG:-}${PYTHONS:-}" ] || pythons=$(two_for_this_test <<<"$pythons")
     with_pythons "$pythons" "$@"
 }
 

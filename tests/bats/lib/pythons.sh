@@ -54,11 +54,11 @@ one_for_this_test() {
         END { if (NR) print line[sum % NR] }'
 }
 
-# third_for_this_test: of the lines of stdin, every third one, the first of them by the test's name; all if there are but three.
-third_for_this_test() {
+# two_for_this_test: of the lines of stdin, by the test's name one of CPython up to 3.11 and one since; all if there are but three.
+two_for_this_test() {
     awk -v sum="$(cksum <<<"$BATS_TEST_DESCRIPTION" | cut -d' ' -f1)" '
-        { line[NR] = $0 }
-        END { for (i = 1; i <= NR; i++) if (NR < 4 || i % 3 == sum % 3) print line[i] }'
+        { line[NR] = $0; split($2, version, "."); new = version[2] >= 12; of[new, count[new]++] = NR }
+        END { for (i = 1; i <= NR; i++) if (NR < 4 || count[0] && i == of[0, sum % count[0]] || count[1] && i == of[1, sum % count[1]]) print line[i] }'
 }
 
 # matching_pythons WORDS: of those that are here, the paths of these: "3.12", "3.11.2", a path. A path may be another's.
