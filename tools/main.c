@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/print.h"
 #include "cli/commands.h"
-#include "symbols/mapped.h"
+#include "symbols/debug_files.h"
 
 #define SUMMARY_COLUMN 13
 

@@ -17,6 +17,58 @@
 #define LONG_ROW  200
 #define LONG_LINE 400 /* columns of source and command lines where there is no terminal */
 
+static void hand_over(void (*function)(void *data, const char *text), void *data, const char *format, va_list arguments)
+{
+    if (!function)
+        return;
+    char *text = pt_format(format, arguments);
+    function(data, text);
+    free(text);
+}
+
+void pt_message_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->message, to->data, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->progress, to->data, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_end(const struct pt_messages *to)
+{
+    if (to && to->progress)
+        to->progress(to->data, NULL);
+}
+
+static void print_message(void *data, const char *text)
+{
+    (void)data;
+    pt_message("%s", text);
+}
+
+static void print_progress(void *data, const char *text)
+{
+    static bool shown;
+    (void)data;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (text || shown)
+        fprintf(stderr, "\r\033[K%s", text ? text : "");
+    shown = text;
+}
+
+const struct pt_messages pt_messages_to_stderr = {.message = print_message, .progress = print_progress};
+
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
 

@@ -6,7 +6,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "call_graph.h"
 #include "export.h"

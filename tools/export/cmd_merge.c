@@ -12,7 +12,6 @@
 #include "../cli/commands.h"
 #include "../load/files.h"
 #include "../load/find_files.h"
-#include "../load/read_file.h"
 #include "../log/reader.h"
 
 struct merge {

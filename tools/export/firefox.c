@@ -13,7 +13,6 @@
 #include "../base/numbers.h"
 #include "../model/frame_text.h"
 #include "../model/time_bins.h"
-#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"

@@ -14,7 +14,6 @@
 #include "../view/sample_order.h"
 #include "export.h"
 #include "frames.h"
-#include "messages.h"
 #include "otlp_resource.h"
 
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };

@@ -13,7 +13,6 @@
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "messages.h"
 #include "pprof_labels.h"
 
 /* These states make samples different; being an estimate does not. */

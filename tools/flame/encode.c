@@ -20,7 +20,7 @@
 #include "../base/proto.h"
 #include "../model/traces.h"
 #include "../query/group.h"
-#include "../query/selection_words.h"
+#include "../query/nothing_left.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "flame.h"

@@ -7,8 +7,7 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../query/application.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
 

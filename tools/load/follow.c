@@ -9,7 +9,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "alive.h"
+#include "files.h"
 #include "growing_file.h"
 #include "parts.h"
 

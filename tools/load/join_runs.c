@@ -9,7 +9,6 @@
 
 #include "../base/numbers.h"
 #include "files.h"
-#include "read_file.h"
 
 /* The files with one run id, in the order of their start. */
 struct group {

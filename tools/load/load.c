@@ -15,12 +15,10 @@
 #include "../query/select.h"
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
-#include "alive.h"
 #include "dynamic_code.h"
 #include "files.h"
 #include "find_files.h"
 #include "parts.h"
-#include "read_file.h"
 
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accepted.h"
 #include "adder.h"
 #include "http_requests.h"
+#include "selection.h"
 #include "sums.h"
 #include "time_bins.h"
 #include "traces.h"

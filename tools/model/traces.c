@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "../base/numbers.h"
-#include "accepted.h"
+#include "selection.h"
 #include "time_bins.h"
 
 #define MAX_LISTED 8u

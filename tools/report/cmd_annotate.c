@@ -11,7 +11,7 @@
 #include "../load/source_text.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
-#include "shares.h"
+#include "../view/uncertainty.h"
 #include "source_files.h"
 
 #define FIGURES_WIDTH 35 /* of a row, before its text, without --ci */

@@ -7,10 +7,10 @@
 
 #include "../base/json.h"
 #include "../base/print.h"
+#include "../base/terminal_text.h"
 #include "../cli/commands.h"
 #include "../load/load.h"
 #include "../load/runs.h"
-#include "../view/command.h"
 
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8

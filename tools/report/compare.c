@@ -12,7 +12,7 @@
 #include "../query/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
-#include "request_clock.h"
+#include "request_columns.h"
 
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
  * need not be tested, and do not make the correction for the number of tests harsher. */

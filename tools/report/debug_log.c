@@ -6,7 +6,7 @@
 
 #include "../base/print.h"
 #include "../cli/commands.h"
-#include "../load/read_file.h"
+#include "../load/files.h"
 #include "log_text.h"
 
 static const char *block_name(uint32_t type)

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../query/application.h"
 #include "../query/group.h"
 #include "../query/package.h"
 #include "../view/summary.h"

@@ -8,7 +8,7 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../view/summary.h"
-#include "shares.h"
+#include "../view/uncertainty.h"
 
 #define FIGURES_WIDTH 28   /* of a row, before its text, without --ci */
 #define REST_WIDTH    17   /* of it, seconds and share of self time */

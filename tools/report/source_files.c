@@ -5,8 +5,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../query/application.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "../view/summary.h"
 
 #define FILES_LISTED 5

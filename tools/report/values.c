@@ -12,12 +12,12 @@
 #include "../model/http_requests.h"
 #include "../query/group.h"
 #include "../view/summary.h"
+#include "../view/uncertainty.h"
 #include "awaited.h"
 #include "hot_function.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
-#include "shares.h"
 #include "sums_json.h"
 
 #define SHARE_COLUMNS  17 /* of a row's CPU time and share, without --ci */

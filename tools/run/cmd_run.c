@@ -22,6 +22,20 @@
 #define RUN_BYTES    16
 #define CLOCKS_APART 60 /* seconds, of a file system elsewhere and of this machine */
 
+int pt_cmd_library(const struct pt_cli *cli)
+{
+    char *path = cli->argument_count ? NULL : pt_find_library();
+    if (cli->argument_count)
+        pt_error("'pyprof library' takes no arguments; to profile a command: pyprof run -- %s", cli->arguments[0]);
+    bool fits = path && pt_fits_preload(path);
+    if (fits)
+        puts(path);
+    else if (path)
+        pt_error("%s: LD_PRELOAD cannot hold a path with a space; use: pyprof run -- COMMAND", path);
+    free(path);
+    return fits ? PT_EXIT_OK : cli->argument_count ? PT_EXIT_USAGE : PT_EXIT_DATA;
+}
+
 /* Where the profile goes. */
 struct place {
     char *directory; /* absolute, because the command may change its working directory */

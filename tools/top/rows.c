@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/terminal_text.h"
 #include "../model/http_requests.h"
 #include "../query/group.h"
-#include "../report/shares.h"
 #include "../view/call_tree.h"
-#include "../view/command.h"
+#include "../view/uncertainty.h"
 
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row)
 {

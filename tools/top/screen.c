@@ -11,7 +11,6 @@
 #include "../load/files.h"
 #include "../model/http_requests.h"
 #include "../query/group.h"
-#include "../view/command.h"
 #include "../view/summary.h"
 
 #define ALL_KEYS                                                                                                       \

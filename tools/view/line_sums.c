@@ -5,7 +5,7 @@
 
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "summary.h"
 
 #define MAX_LINES       (2u << 20)
