@@ -76,14 +76,6 @@ int pt_cmd_completion(const struct pt_cli *cli)
     return PT_EXIT_USAGE;
 }
 
-static void put_commands(const struct pt_command_table *commands)
-{
-    puts("help\thelp of a command");
-    for (unsigned i = 0; i < commands->count; i++)
-        if (!commands->items[i].hidden)
-            printf("%s\t%s\n", commands->items[i].name, commands->items[i].summary);
-}
-
 static void put_words(const char *words)
 {
     for (; *words; words += strspn(words, " ")) {
@@ -126,7 +118,10 @@ int pt_cmd_complete(const struct pt_cli *cli)
     int last = cli->argument_count - 1;
     const struct pt_command *command = last > 0 ? pt_command_named(cli->commands, words[0]) : NULL;
     if (last <= 0 || (last == 1 && strcmp(words[0], "help") == 0)) {
-        put_commands(cli->commands);
+        puts("help\thelp of a command");
+        for (unsigned i = 0; i < cli->commands->count; i++)
+            if (!cli->commands->items[i].hidden)
+                printf("%s\t%s\n", cli->commands->items[i].name, cli->commands->items[i].summary);
         if (last <= 0)
             puts("--help\n--version");
         return PT_EXIT_OK;

@@ -59,13 +59,6 @@ void pt_fit_text(struct pt_buffer *out, const char *text, uint32_t columns)
     pt_buffer_free(&shown);
 }
 
-/* Returns where the line number begins, with its colon; the end of the place if there is none. */
-static char *line_in(char *place)
-{
-    char *colon = strrchr(place, ':');
-    return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? colon : place + strlen(place);
-}
-
 void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
 {
     struct pt_buffer shown = {0};
@@ -82,7 +75,8 @@ void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
     place += 2;
     shown.data[shown.length - 1] = '\0';
     struct pt_buffer path = {0};
-    const char *line = line_in(place);
+    char *colon = strrchr(place, ':');
+    const char *line = colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? colon : place + strlen(place);
     pt_buffer_append(&path, place, (size_t)(line - place));
     uint32_t around = 3 + pt_shown_width(line), name = pt_shown_width(shown.data);
     uint32_t most = pt_shown_width(path.data ? path.data : ""), least = SHORTEST_PATH;

@@ -180,15 +180,6 @@ static bool check_choice(const struct pt_option *option, const char *argument)
     return found;
 }
 
-/* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
-static void parse_by(struct pt_cli *cli, const char *argument)
-{
-    if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
-        cli->by = argument;
-    else
-        cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
-}
-
 static bool parse_option(struct pt_cli *cli, const struct pt_option *option, const char *argument)
 {
     void *field = (char *)cli + option->field;
@@ -206,7 +197,11 @@ static bool parse_option(struct pt_cli *cli, const struct pt_option *option, con
     case PT_DURATION:
         return parse_time(option->name, argument, field) && check_duration(option->name, field);
     case PT_BY:
-        parse_by(cli, argument);
+        /* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
+        if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
+            cli->by = argument;
+        else
+            cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
         break;
     case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
         if (!*argument) {
@@ -277,11 +272,6 @@ static bool parse_options(const struct pt_command *command, int argc, char **arg
     return true;
 }
 
-static enum pt_native native_named(const char *name)
-{
-    return strcmp(name, "all") == 0 ? PT_NATIVE_ALL : strcmp(name, "none") == 0 ? PT_NATIVE_NONE : PT_NATIVE_LIBRARIES;
-}
-
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     struct pt_selection *select = &cli->request.select;
@@ -296,7 +286,9 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
     if (select->to_ns == UINT64_MAX)
         select->to_ns = 0;
     if (cli->native)
-        select->native = native_named(cli->native);
+        select->native = strcmp(cli->native, "all") == 0    ? PT_NATIVE_ALL
+                         : strcmp(cli->native, "none") == 0 ? PT_NATIVE_NONE
+                                                            : PT_NATIVE_LIBRARIES;
     if (cli->traces || select->trace || (cli->request.by && strcmp(cli->request.by, "trace") == 0))
         cli->request.traces = PT_TRACES_ONLY;
     cli->request.typed = argv;

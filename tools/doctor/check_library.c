@@ -107,18 +107,6 @@ static void why_not_loaded(const struct pt_process_info *subject, const char *en
     pt_buffer_free(&path);
 }
 
-static void check_mapped(const char *mapped, struct pt_findings *findings)
-{
-    size_t length = strlen(mapped), suffix = strlen(DELETED);
-    if (length > suffix && strcmp(mapped + length - suffix, DELETED) == 0) {
-        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%.*s is loaded, but its file was replaced or deleted since",
-                (int)(length - suffix), mapped);
-        pt_remedy(findings, "the old one goes on working; a restart takes up the new one");
-    } else {
-        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is loaded", mapped);
-    }
-}
-
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->maps || (!*subject->maps && !subject->environment)) {
@@ -137,7 +125,14 @@ enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_
     char *mapped = pt_next_mapped(&at, PT_LIBRARY);
     char *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
     if (mapped) {
-        check_mapped(mapped, findings);
+        size_t length = strlen(mapped), suffix = strlen(DELETED);
+        if (length > suffix && strcmp(mapped + length - suffix, DELETED) == 0) {
+            pt_find(findings, PT_LEVEL_WARN, TOPIC, "%.*s is loaded, but its file was replaced or deleted since",
+                    (int)(length - suffix), mapped);
+            pt_remedy(findings, "the old one goes on working; a restart takes up the new one");
+        } else {
+            pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is loaded", mapped);
+        }
     } else if (entry) {
         why_not_loaded(subject, entry, findings);
     } else {

@@ -64,16 +64,6 @@ static uint32_t string(struct writer *writer, uint32_t text)
     return pt_number(&writer->strings, text) - 1;
 }
 
-/* Parents come before their children. */
-static void number_nodes(struct writer *writer)
-{
-    bool *used = pt_nodes_used(writer->profile);
-    for (uint32_t i = 1; i < writer->profile->nodes.count; i++)
-        if (used[i])
-            pt_number(&writer->stacks, i);
-    free(used);
-}
-
 static const struct pt_node *node_of(const struct writer *writer, uint32_t stack)
 {
     return &writer->profile->nodes.items[writer->stacks.order[stack]];
@@ -366,7 +356,12 @@ void pt_export_firefox(struct pt_profile *profile, const struct pt_export_option
     struct writer writer = {.profile = profile, .options = options, .json = {.out = out}};
     pt_profile_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.texts = pt_frame_texts(profile, false);
-    number_nodes(&writer);
+    /* Parents come before their children. */
+    bool *used = pt_nodes_used(writer.profile);
+    for (uint32_t i = 1; i < writer.profile->nodes.count; i++)
+        if (used[i])
+            pt_number(&writer.stacks, i);
+    free(used);
     pt_json_begin(&writer.json, NULL, '{');
     put_meta(&writer);
     put_shared(&writer);

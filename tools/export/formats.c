@@ -10,16 +10,6 @@
 #include "../view/summary.h"
 #include "export.h"
 
-/* Frames are separated by ';' and end at the line's end. */
-static void append_name(struct pt_buffer *line, const char *name)
-{
-    size_t start = line->length;
-    pt_shown_text(line, name, 0);
-    for (size_t i = start; i < line->length; i++)
-        if (line->data[i] == ';')
-            line->data[i] = ':';
-}
-
 void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     const struct pt_view_options view_options = {options->lines, options->threads, options->processes,
@@ -32,7 +22,12 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
         line.length = ends[node->parent];
         if (line.length)
             pt_buffer_text(&line, ";");
-        append_name(&line, pt_string(profile, node->text));
+        /* Frames are separated by ';' and end at the line's end. */
+        size_t start = line.length;
+        pt_shown_text(&line, pt_string(profile, node->text), 0);
+        for (size_t i = start; i < line.length; i++)
+            if (line.data[i] == ';')
+                line.data[i] = ':';
         ends[at] = line.length;
         uint64_t weight = options->samples ? node->count : node->ns;
         if (weight)

@@ -75,23 +75,6 @@ static void append_attribute(struct pt_buffer *record, const char *key, const ch
     pt_otlp_append_attribute(record, RECORD_ATTRIBUTES, key, value, number);
 }
 
-/* The profile's samples are those of the record. */
-static void append_record(struct pt_buffer *scope, struct pt_profile *profile, const struct pt_process *process,
-                          enum source source, const struct pt_export_options *options)
-{
-    struct pt_buffer record = {0};
-    pt_proto_fixed64(&record, RECORD_TIME, process->end_unix_ns);
-    append_body(&record, profile, options);
-    append_attribute(&record, "profiling.data.format", "pprof-gzip-base64", 0);
-    append_attribute(&record, "profiling.data.type", "cpu", 0);
-    append_attribute(&record, "com.splunk.sourcetype", "otel.profiling", 0);
-    append_attribute(&record, "profiling.data.total.frame.count", NULL, count_frames(profile));
-    append_attribute(&record, "profiling.instrumentation.source", source_names[source], 0);
-    pt_proto_fixed64(&record, RECORD_OBSERVED, process->end_unix_ns);
-    pt_proto_message(scope, SCOPE_LOGS_RECORDS, &record);
-    pt_buffer_free(&record);
-}
-
 /* Samples in the order of processes and sources, of which `ends` has two for each process. */
 struct order {
     const struct pt_sample *samples;
@@ -125,7 +108,18 @@ static void put_process(struct pt_profile *profile, const struct order *order, u
         set_samples(profile, order, number * SOURCES + source);
         if (!profile->samples.count || (source == CONTINUOUS && is_only_snapshot(profile, &process)))
             continue;
-        append_record(&scope, profile, &process, source, options);
+        /* The profile's samples are those of the record. */
+        struct pt_buffer record = {0};
+        pt_proto_fixed64(&record, RECORD_TIME, process.end_unix_ns);
+        append_body(&record, profile, options);
+        append_attribute(&record, "profiling.data.format", "pprof-gzip-base64", 0);
+        append_attribute(&record, "profiling.data.type", "cpu", 0);
+        append_attribute(&record, "com.splunk.sourcetype", "otel.profiling", 0);
+        append_attribute(&record, "profiling.data.total.frame.count", NULL, count_frames(profile));
+        append_attribute(&record, "profiling.instrumentation.source", source_names[source], 0);
+        pt_proto_fixed64(&record, RECORD_OBSERVED, process.end_unix_ns);
+        pt_proto_message(&scope, SCOPE_LOGS_RECORDS, &record);
+        pt_buffer_free(&record);
         if (source == CONTINUOUS || !shown_ns)
             shown_ns = pt_profile_cpu_ns(profile);
     }

@@ -104,13 +104,6 @@ static bool is_traced(const struct pt_sample *sample)
     return sample->state & PT_STATE_TRACED;
 }
 
-/* A single sample has the link to its span, and its time. */
-static void append_link_of(struct writer *writer, struct pt_buffer *message, const struct pt_sample *sample)
-{
-    struct pt_trace_ids ids = pt_trace_ids_of(writer->profile, sample);
-    pt_proto_number(message, SAMPLE_LINK, 1 + add_link(writer, &ids));
-}
-
 static void append_sample(struct writer *writer, struct pt_buffer *to, const struct pt_sample *sample, uint64_t value)
 {
     struct pt_profile *profile = writer->profile;
@@ -127,8 +120,11 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     }
     pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
     pt_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
-    if (traced)
-        append_link_of(writer, &message, sample);
+    if (traced) {
+        /* A single sample has the link to its span, and its time. */
+        struct pt_trace_ids ids = pt_trace_ids_of(writer->profile, sample);
+        pt_proto_number(&message, SAMPLE_LINK, 1 + add_link(writer, &ids));
+    }
     pt_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
     if (traced)
         pt_proto_fixed64s(&message, SAMPLE_TIMES, &(uint64_t){pt_sample_unix_ns(profile, sample)}, 1);

@@ -66,15 +66,6 @@ static void put_value_type(struct writer *writer, unsigned field, const char *ty
     pt_append_value_type(&writer->gzip.text, field, &writer->strings, writer->profile, type, unit);
 }
 
-static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t node)
-{
-    struct pt_buffer packed = {0};
-    for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
-        pt_append_varint(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
-    pt_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
-    pt_buffer_free(&packed);
-}
-
 static void put_sample(struct writer *writer, const struct pt_buffer *path, const struct pt_sample *sample)
 {
     struct pt_buffer *out = &writer->gzip.text;
@@ -104,7 +95,11 @@ static void put_samples(struct writer *writer)
         if (!count)
             continue;
         pt_buffer_clear(&path);
-        append_path(writer, &path, node);
+        struct pt_buffer packed = {0};
+        for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
+            pt_append_varint(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
+        pt_proto_bytes(&path, SAMPLE_LOCATION, packed.data, packed.length);
+        pt_buffer_free(&packed);
         for (uint32_t i = 0; i < count; i++)
             if (samples[i].count || samples[i].cpu_ns)
                 put_sample(writer, &path, &samples[i]);

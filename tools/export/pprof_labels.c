@@ -102,24 +102,20 @@ static struct pt_buffer labels_of(struct pt_pprof_labels *labels, struct pt_enco
     return encoded->items[number];
 }
 
-/* When the sample was taken, in milliseconds. */
-static void append_times(struct pt_pprof_labels *labels, const struct pt_sample *sample)
-{
-    const struct pt_profile *profile = labels->profile;
-    uint64_t period_ns = profile->processes.items[profile->threads.items[sample->thread].process].period_ns;
-    labels->times.length = 0;
-    append_label(&labels->times, text(labels, EVENT "time"), 0, pt_sample_unix_ns(profile, sample) / NS_IN_MS);
-    if (labels->events)
-        append_label(&labels->times, text(labels, EVENT "period"), 0, period_ns / NS_IN_MS);
-}
-
 void pt_pprof_labels_of(struct pt_pprof_labels *labels, const struct pt_sample *sample)
 {
     labels->of_sample[0] = labels_of(labels, &labels->threads, sample->thread, append_thread_labels);
     labels->of_sample[1] = labels_of(labels, &labels->states, sample->state, append_state_labels);
     labels->of_sample[2] = labels_of(labels, &labels->label_sets, sample->labels, append_set_labels);
-    if (labels->timed)
-        append_times(labels, sample);
+    if (labels->timed) {
+        /* When the sample was taken, in milliseconds. */
+        const struct pt_profile *profile = labels->profile;
+        uint64_t period_ns = profile->processes.items[profile->threads.items[sample->thread].process].period_ns;
+        labels->times.length = 0;
+        append_label(&labels->times, text(labels, EVENT "time"), 0, pt_sample_unix_ns(profile, sample) / NS_IN_MS);
+        if (labels->events)
+            append_label(&labels->times, text(labels, EVENT "period"), 0, period_ns / NS_IN_MS);
+    }
     labels->of_sample[3] = labels->times;
 }
 

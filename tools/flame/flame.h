@@ -21,9 +21,9 @@ struct pt_flame_frame {
     uint32_t module, line; /* string: package, file or library; line 0: none */
 };
 
-/* The nodes that a node is folded into, by level of native code (query/fold.h). */
+/* The nodes that a node is folded into, by level of native code (query/fold.h), and its package (query/package.h). */
 struct pt_flame_folded {
-    uint32_t at[PT_NATIVE_ALL];
+    uint32_t at[PT_NATIVE_ALL], package; /* package: a string */
 };
 
 /* More cells than this make a page that is slow to open. */

@@ -198,25 +198,6 @@ static void put_carets(struct pt_json *json, const struct hot_file *file, const 
     }
 }
 
-/* Puts [number, self ns, total ns, text] for each line. */
-static void put_lines(struct pt_json *json, const struct hot_file *file, const struct pt_file_lines *lines)
-{
-    for (uint32_t i = 1; i < file->line_count; i++) {
-        if (!file->taken[i])
-            continue;
-        struct pt_shown_line shown = line_of(file, i);
-        struct pt_buffer text = {0};
-        pt_buffer_append(&text, shown.text, shown.length);
-        pt_json_begin(json, NULL, '[');
-        pt_json_number(json, NULL, i);
-        pt_json_number(json, NULL, i < lines->count ? lines->lines[i].self_ns : 0);
-        pt_json_number(json, NULL, i < lines->count ? lines->lines[i].total_ns : 0);
-        pt_json_text(json, NULL, text.data ? text.data : "");
-        pt_json_end(json, ']');
-        pt_buffer_free(&text);
-    }
-}
-
 static void put_file(struct pt_json *json, const struct sources *sources, uint32_t number)
 {
     static const char *const states[] = {[PT_SOURCE_READ] = "read",
@@ -236,7 +217,21 @@ static void put_file(struct pt_json *json, const struct sources *sources, uint32
             pt_json_number(json, NULL, file->functions.items[i]);
         pt_json_end(json, ']');
         pt_json_begin(json, "lines", '[');
-        put_lines(json, file, lines);
+        /* Puts [number, self ns, total ns, text] for each line. */
+        for (uint32_t i = 1; i < file->line_count; i++) {
+            if (!file->taken[i])
+                continue;
+            struct pt_shown_line shown = line_of(file, i);
+            struct pt_buffer text = {0};
+            pt_buffer_append(&text, shown.text, shown.length);
+            pt_json_begin(json, NULL, '[');
+            pt_json_number(json, NULL, i);
+            pt_json_number(json, NULL, i < lines->count ? lines->lines[i].self_ns : 0);
+            pt_json_number(json, NULL, i < lines->count ? lines->lines[i].total_ns : 0);
+            pt_json_text(json, NULL, text.data ? text.data : "");
+            pt_json_end(json, ']');
+            pt_buffer_free(&text);
+        }
         pt_json_end(json, ']');
         pt_json_begin(json, "carets", '[');
         put_carets(json, file, lines, places, count);

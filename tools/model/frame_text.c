@@ -105,20 +105,6 @@ const char *pt_base_name(const char *path)
     return slash && slash[1] ? slash + 1 : path;
 }
 
-/* Returns the part after the last /lib/pythonX.Y/, NULL if there is none. */
-static const char *after_library(const char *path)
-{
-    static const char mark[] = "/lib/python";
-    const char *found = NULL;
-    for (const char *at = path; (at = strstr(at, mark)); at++) {
-        const char *end = at + sizeof mark - 1;
-        end += strspn(end, "0123456789.t");
-        if (*end == '/' && end[1])
-            found = end + 1;
-    }
-    return found;
-}
-
 static const char *after_last(const char *path, const char *mark)
 {
     const char *found = NULL;
@@ -133,8 +119,17 @@ const char *pt_short_path(const char *path, const char *cwd)
     const char *cut = after_last(path, "/site-packages/");
     if (!cut)
         cut = after_last(path, "/dist-packages/");
-    if (!cut)
-        cut = after_library(path);
+    if (!cut) { /* after the library's directory */
+        static const char mark[] = "/lib/python";
+        const char *found = NULL;
+        for (const char *at = path; (at = strstr(at, mark)); at++) {
+            const char *end = at + sizeof mark - 1;
+            end += strspn(end, "0123456789.t");
+            if (*end == '/' && end[1])
+                found = end + 1;
+        }
+        cut = found;
+    }
     size_t length = strlen(cwd);
     if (!cut && length > 1 && strncmp(path, cwd, length) == 0 && path[length] == '/' && path[length + 1])
         cut = path + length + 1;

@@ -144,16 +144,6 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
     append_list(text, "this profile has", keys);
 }
 
-/* What is left of them may still be in the rest of the profile. */
-static void append_traces(struct pt_buffer *text, const struct pt_profile *profile)
-{
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < profile->traces.count; i++)
-        ns += profile->traces.items[i].cpu_ns;
-    pt_buffer_format(text, " is of a trace that was kept (%.2f s of %" PRIu32 " trace%s) and", pt_seconds(ns),
-                     profile->traces.count, pt_plural(profile->traces.count, "s"));
-}
-
 void pt_say_nothing_is_left(const struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
@@ -161,8 +151,14 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "no sample of %.2f s CPU", pt_seconds(profile->whole_ns));
-    if (profile->request->traces == PT_TRACES_ONLY)
-        append_traces(&text, profile);
+    if (profile->request->traces == PT_TRACES_ONLY) {
+        /* What is left of them may still be in the rest of the profile. */
+        uint64_t ns = 0;
+        for (uint32_t i = 0; i < profile->traces.count; i++)
+            ns += profile->traces.items[i].cpu_ns;
+        pt_buffer_format(&text, " is of a trace that was kept (%.2f s of %" PRIu32 " trace%s) and", pt_seconds(ns),
+                         profile->traces.count, pt_plural(profile->traces.count, "s"));
+    }
     pt_buffer_text(&text, " fits");
     pt_append_selection(&text, select);
     if (select->from_ns || select->to_ns)

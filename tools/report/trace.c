@@ -45,21 +45,6 @@ static int by_time(const void *a, const void *b)
     return pt_compare(y->ns, x->ns) ?: pt_compare(x->first_unix_ns, y->first_unix_ns) ?: pt_compare(x->id, y->id);
 }
 
-/* Counts the processes and threads of the samples. */
-static void count_places(struct spans *spans, const struct pt_profile *profile)
-{
-    bool *threads = pt_alloc(profile->threads.count, sizeof *threads),
-         *processes = pt_alloc(profile->processes.count, sizeof *processes);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t thread = profile->samples.items[i].thread, process = profile->threads.items[thread].process;
-        spans->threads += !threads[thread];
-        spans->processes += !processes[process];
-        threads[thread] = processes[process] = true;
-    }
-    free(processes);
-    free(threads);
-}
-
 /* Returns the spans of the trace, those with most CPU time first. The caller frees the items. */
 static struct spans spans_of(const struct pt_report *report)
 {
@@ -78,7 +63,17 @@ static struct spans spans_of(const struct pt_report *report)
         take(span, sample, unix_ns);
         take(&spans.all, sample, unix_ns);
     }
-    count_places(&spans, profile);
+    /* Counts the processes and threads of the samples. */
+    bool *threads = pt_alloc(profile->threads.count, sizeof *threads),
+         *processes = pt_alloc(profile->processes.count, sizeof *processes);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t thread = profile->samples.items[i].thread, process = profile->threads.items[thread].process;
+        spans.threads += !threads[thread];
+        spans.processes += !processes[process];
+        threads[thread] = processes[process] = true;
+    }
+    free(processes);
+    free(threads);
     qsort(spans.items.items, spans.items.count, sizeof *spans.items.items, by_time);
     pt_group_free(&names);
     return spans;

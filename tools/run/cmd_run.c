@@ -71,20 +71,6 @@ static struct place choose_place(const struct pt_cli *cli)
     return place;
 }
 
-static void free_place(struct place *place)
-{
-    free(place->directory);
-    free(place->named);
-    free(place->refused);
-}
-
-/* Returns a new run id; NULL with errno if the kernel has no random numbers. The caller frees. */
-static char *make_run(void)
-{
-    unsigned char bytes[RUN_BYTES];
-    return getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
-}
-
 /* Why the library will not be in the command, NULL when it will as far as its file says. The caller frees. */
 static char *obstacle_of(char *const *arguments)
 {
@@ -155,7 +141,8 @@ int pt_cmd_run(const struct pt_cli *cli)
     char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
-    char *run = make_run();
+    unsigned char bytes[RUN_BYTES];
+    char *run = getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
     if (!run) {
         pt_error("no random numbers from the kernel: %s", strerror(errno));
         free(library);
@@ -179,6 +166,8 @@ int pt_cmd_run(const struct pt_cli *cli)
     }
     free(library);
     free(run);
-    free_place(&place);
+    free(place.directory);
+    free(place.named);
+    free(place.refused);
     return status;
 }

@@ -38,22 +38,6 @@ static uint32_t next_block(const struct pt_file *file, size_t *size)
     return next;
 }
 
-static void make_block(struct pt_buffer *block, uint32_t sequence, uint64_t billed_ns)
-{
-    struct pt_buffer number = {0}, fields = {0};
-    pt_append_varint(&number, billed_ns);
-    pt_append_varint(&fields, PP_PROCESS_RUN_BILLED_NS);
-    pt_append_varint(&fields, number.length);
-    pt_buffer_append(&fields, number.data, number.length);
-    struct pp_log_block_header header = {PP_BLOCK_PROCESS, (uint32_t)fields.length, 0, sequence};
-    const uint32_t covered[] = {header.type, header.length, header.sequence};
-    header.crc32 = pt_crc32(pt_crc32(0, covered, sizeof covered), fields.data, fields.length);
-    pt_buffer_append(block, &header, sizeof header);
-    pt_buffer_append(block, fields.data, fields.length);
-    pt_buffer_free(&number);
-    pt_buffer_free(&fields);
-}
-
 bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
 {
     size_t size;
@@ -62,7 +46,18 @@ bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
     if (log < 0)
         return false;
     struct pt_buffer block = {0};
-    make_block(&block, sequence, billed_ns);
+    struct pt_buffer number = {0}, fields = {0};
+    pt_append_varint(&number, billed_ns);
+    pt_append_varint(&fields, PP_PROCESS_RUN_BILLED_NS);
+    pt_append_varint(&fields, number.length);
+    pt_buffer_append(&fields, number.data, number.length);
+    struct pp_log_block_header header = {PP_BLOCK_PROCESS, (uint32_t)fields.length, 0, sequence};
+    const uint32_t covered[] = {header.type, header.length, header.sequence};
+    header.crc32 = pt_crc32(pt_crc32(0, covered, sizeof covered), fields.data, fields.length);
+    pt_buffer_append(&block, &header, sizeof header);
+    pt_buffer_append(&block, fields.data, fields.length);
+    pt_buffer_free(&number);
+    pt_buffer_free(&fields);
     ssize_t written = write(log, block.data, block.length);
     bool whole = written == (ssize_t)block.length;
     if (!whole && written > 0) /* a full disk; readers leave out half a block that stays */
@@ -149,28 +144,6 @@ static bool wait_for_helpers(const struct pt_profile *profile)
     return left < running;
 }
 
-/* Says if fewer samples were taken than were asked for. */
-static void append_rate(struct pt_buffer *text, const struct pt_profile *profile, uint32_t hz)
-{
-    uint64_t longest = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        if (profile->processes.items[i].period_ns > longest)
-            longest = profile->processes.items[i].period_ns;
-    if (hz && longest > NS_PER_SECOND / hz)
-        pt_buffer_format(text,
-                         "; the rate was lowered from %" PRIu32 " to %" PRIu64
-                         " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
-                         hz, NS_PER_SECOND / longest);
-}
-
-/* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill. */
-static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed_ns)
-{
-    uint64_t more_ns = billed_ns > cpu_ns ? billed_ns - cpu_ns : 0;
-    if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
-        pt_buffer_format(text, " (of at least %.2f s that the kernel billed)", (double)billed_ns / 1e9);
-}
-
 static void append_report(struct pt_buffer *text, const char *place)
 {
     pt_buffer_text(text, "pyprof report");
@@ -188,14 +161,27 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     uint32_t processes = profile->processes.count;
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
-    append_bill(&text, sum.cpu_ns, billed_ns);
+    /* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill.
+     */
+    uint64_t more_ns = billed_ns > sum.cpu_ns ? billed_ns - sum.cpu_ns : 0;
+    if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
+        pt_buffer_format(&text, " (of at least %.2f s that the kernel billed)", (double)billed_ns / 1e9);
     if (sum.wall_ns)
         pt_buffer_format(&text, " in %.2f s", pt_seconds(sum.wall_ns));
     pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
     pt_open_ends_append(&ends, &open);
     if (ends.length)
         pt_buffer_format(&text, " (%s)", ends.data);
-    append_rate(&text, profile, hz);
+    /* Says if fewer samples were taken than were asked for. */
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (profile->processes.items[i].period_ns > longest)
+            longest = profile->processes.items[i].period_ns;
+    if (hz && longest > NS_PER_SECOND / hz)
+        pt_buffer_format(&text,
+                         "; the rate was lowered from %" PRIu32 " to %" PRIu64
+                         " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
+                         hz, NS_PER_SECOND / longest);
     pt_buffer_text(&text, "; next: ");
     append_report(&text, place);
     pt_message("%s", text.data);
