@@ -5,9 +5,9 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/print.h"
+#include "../load/runs.h"
 #include "../model/http_requests.h"
 #include "../model/traces.h"
-#include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
 #include "report.h"

@@ -19,8 +19,8 @@
 #include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../load/runs.h"
 #include "../model/frame_text.h"
-#include "../view/open_ends.h"
 #include "../view/summary.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
