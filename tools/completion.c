@@ -90,11 +90,10 @@ static void put_runs(void)
     struct pt_profile *profile =
         pt_load(&(struct pt_load_request){.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr});
     uint32_t count = 0;
-    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
+    PT_AUTO_FREE struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
     for (uint32_t i = 0; i < count; i++)
         printf("%.8s\t%s\n", pt_string(profile, runs[i].run),
                pt_string(profile, profile->processes.items[runs[i].first].command_line));
-    free(runs);
     pt_profile_free(profile);
 }
 

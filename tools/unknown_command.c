@@ -93,7 +93,7 @@ static void append_program(struct pt_buffer *answer, char *const *words)
 
 void pt_unknown_command(const struct pt_command_table *commands, char *const *words)
 {
-    struct pt_buffer answer = {0};
+    PT_AUTO_BUFFER answer = {0};
     const char *name = words[0];
     const char *meant = nearest(commands, name);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -107,5 +107,4 @@ void pt_unknown_command(const struct pt_command_table *commands, char *const *wo
         pt_error("no command '%s'; did you mean 'pyprof %s'?", name, meant);
     else
         pt_error("no command '%s'; 'pyprof --help' lists them", name);
-    pt_buffer_free(&answer);
 }

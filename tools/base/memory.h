@@ -71,6 +71,11 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attri
 void pt_buffer_clear(struct pt_buffer *buffer);
 void pt_buffer_free(struct pt_buffer *buffer);
 
+/* Begin a declaration of pointers, and of buffers, that are freed wherever their block is left. */
+#define PT_AUTO_FREE   __attribute__((cleanup(pt_auto_free)))
+#define PT_AUTO_BUFFER __attribute__((cleanup(pt_buffer_free))) struct pt_buffer
+void pt_auto_free(void *pointer);
+
 /* Finds items of a table by hash; it holds item numbers, never the items. Starts as {0}. */
 struct pt_index {
     uint64_t *slots; /* hash << 32 | item + 1; 0 is free */

@@ -77,7 +77,7 @@ bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void 
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
     /* A link is followed: renaming would put a file in its place. */
-    char *real = realpath(path, NULL), *temporary = NULL;
+    PT_AUTO_FREE char *real = realpath(path, NULL), *temporary = NULL;
     const char *target = real ? real : path;
     int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
     FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
@@ -92,8 +92,6 @@ bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void 
         unlink(temporary);
     if (!in_place)
         watch_signals(NULL);
-    free(temporary);
-    free(real);
     return written;
 }
 

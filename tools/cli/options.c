@@ -163,7 +163,7 @@ static bool check_duration(const char *name, const uint64_t *ns)
 
 static bool check_choice(const struct pt_option *option, const char *argument)
 {
-    struct pt_buffer known = {0};
+    PT_AUTO_BUFFER known = {0};
     size_t length = strlen(argument);
     bool found = false;
     for (const char *at = option->choices, *next; *at && !found; at = next) {
@@ -176,7 +176,6 @@ static bool check_choice(const struct pt_option *option, const char *argument)
     }
     if (!found)
         pt_error("--%s takes %s, not '%s'", option->name, known.data, argument);
-    pt_buffer_free(&known);
     return found;
 }
 

@@ -166,7 +166,7 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
         return false;
     if (!strchr(library, '/') || strchr(library, '$'))
         return true; /* the loader's own business */
-    char *path = pt_process_info_path(subject, library);
+    PT_AUTO_FREE char *path = pt_process_info_path(subject, library);
     struct pt_elf_facts facts;
     struct statvfs mount;
     uint32_t before = findings->count;
@@ -182,24 +182,22 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
                 errno ? strerror(errno) : "it is no ELF file");
         pt_remedy(findings, errno ? "make it readable for the user of the process" : "install it again");
     } else if (program->class && (facts.class != program->class || facts.machine != program->machine)) {
-        struct pt_buffer kind = {0};
+        PT_AUTO_BUFFER kind = {0};
         pt_buffer_text(&kind, pt_elf_kind(program));
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is %s, the library %s: its loader passes it by", kind.data,
                 pt_elf_kind(&facts));
         pt_remedy(findings, "only programs of the library's own kind can be profiled");
-        pt_buffer_free(&kind);
     } else if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is on a file system that is mounted noexec", library);
         pt_remedy(findings, "copy it to one that is not, and set LD_PRELOAD to that");
     }
-    free(path);
     return findings->count == before;
 }
 
 static void why_not_loaded(const struct pt_process_info *subject, const char *entry, struct pt_findings *findings)
 {
     struct pt_elf_facts program;
-    struct pt_buffer path = {0};
+    PT_AUTO_BUFFER path = {0};
     pt_buffer_format(&path, "/proc/%d/exe", subject->pid);
     pt_elf_facts_read(path.data, &program);
     if (subject->secure) {
@@ -215,7 +213,6 @@ static void why_not_loaded(const struct pt_process_info *subject, const char *en
                                 : "a bare name must be in the loader's path: 'make install' and ldconfig, or give "
                                   "the whole path");
     }
-    pt_buffer_free(&path);
 }
 
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings)
@@ -233,8 +230,8 @@ enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_
         return PT_LEVEL_WARN;
     }
     const char *at = subject->maps;
-    char *mapped = pt_next_mapped(&at, PT_LIBRARY);
-    char *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
+    PT_AUTO_FREE char *mapped = pt_next_mapped(&at, PT_LIBRARY);
+    PT_AUTO_FREE char *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
     if (mapped) {
         size_t length = strlen(mapped), suffix = strlen(DELETED);
         if (length > suffix && strcmp(mapped + length - suffix, DELETED) == 0) {
@@ -254,7 +251,5 @@ enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_
                   subject->quoted ? subject->quoted : "COMMAND");
     }
     bool loaded = mapped;
-    free(mapped);
-    free(entry);
     return loaded ? PT_LEVEL_OK : PT_LEVEL_FAIL;
 }

@@ -51,18 +51,17 @@ static void check_run(const struct pt_profile *profile, const struct pt_run *run
     for (uint32_t i = 0; i < profile->processes.count; i++)
         if (profile->processes.items[i].run == run->run)
             add_notices(profile, &profile->processes.items[i], findings);
-    struct pt_buffer no_traces = {0};
+    PT_AUTO_BUFFER no_traces = {0};
     pt_trace_sources_append(&no_traces, profile, PT_NONE, run->run);
     if (no_traces.length)
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s", no_traces.data);
-    pt_buffer_free(&no_traces);
 }
 
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
 {
-    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    PT_AUTO_FREE char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool any = pt_each_log(directory, NULL, NULL) > 0;
-    char *elsewhere = any ? NULL : pt_fallback_latest(fallback);
+    PT_AUTO_FREE char *elsewhere = any ? NULL : pt_fallback_latest(fallback);
     struct pt_load_request request = cli->request;
     request.keep = PT_KEEP_SUMS;
     struct pt_profile *profile = any ? pt_load(&request) : NULL;
@@ -77,15 +76,11 @@ void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
         pt_remedy(findings, "files are private: ask as the user that wrote them, or as root");
     } else {
         uint32_t count;
-        struct pt_run *runs = pt_runs_of(profile, &count);
+        PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
         if (count)
             check_run(profile, &runs[0], findings);
-        free(runs);
     }
     pt_profile_free(profile);
-    free(directory);
-    free(fallback);
-    free(elsewhere);
 }
 
 struct search {
@@ -120,9 +115,8 @@ static char *find_log(const struct pt_process_info *subject)
         search.oldest_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
     char *directories[] = {pt_output_directory(subject), pt_output_fallback(subject)};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        char *path = pt_process_info_path(subject, directories[i]);
+        PT_AUTO_FREE char *path = pt_process_info_path(subject, directories[i]);
         pt_each_log(path, check_file, &search);
-        free(path);
         free(directories[i]);
     }
     return search.latest;
@@ -222,7 +216,7 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
         return;
     }
     size_t size;
-    char *data = pt_read_file(path, SIZE_MAX - 1, &size);
+    PT_AUTO_FREE char *data = pt_read_file(path, SIZE_MAX - 1, &size);
     int error = errno;
     struct pt_profile *profile = pt_profile_new(&(struct pt_load_request){.keep = PT_KEEP_SUMS});
     if (!data) {
@@ -236,6 +230,5 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
         check_process_of(subject, profile, pt_process_info_inside(subject, path), findings);
     }
     pt_profile_free(profile);
-    free(data);
     free(path);
 }

@@ -96,7 +96,7 @@ struct threads {
 static struct timers read_timers(int pid)
 {
     struct timers timers = {0};
-    char *text = pt_proc_text(pid, "timers", NULL);
+    PT_AUTO_FREE char *text = pt_proc_text(pid, "timers", NULL);
     timers.seen = text;
     for (const char *line = text; line && (line = strstr(line, "signal: ")); line++) {
         unsigned long long value;
@@ -106,7 +106,6 @@ static struct timers read_timers(int pid)
         timers.count++;
         timers.signal = number;
     }
-    free(text);
     return timers;
 }
 
@@ -114,9 +113,8 @@ static bool is_blocked(int pid, int tid, int signal)
 {
     char name[64];
     snprintf(name, sizeof name, "task/%d/status", tid);
-    char *status = pt_proc_text(pid, name, NULL);
+    PT_AUTO_FREE char *status = pt_proc_text(pid, name, NULL);
     bool blocked = status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
-    free(status);
     return blocked;
 }
 
@@ -188,7 +186,7 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
                          struct pt_findings *findings)
 {
     const char *name = pp_setting_signal_name(threads->signal);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (name)
         pt_buffer_format(&text, "SIG%s", name);
     else
@@ -207,7 +205,6 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
     } else {
         pt_find(findings, PT_LEVEL_OK, "signal", "%s is handled, and blocked in no thread", text.data);
     }
-    pt_buffer_free(&text);
 }
 
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings)

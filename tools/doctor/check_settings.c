@@ -108,11 +108,9 @@ static void check_name(const char *name, size_t length, struct pt_findings *find
 static bool was_overwritten(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *mapped = pt_next_mapped(&at, PT_LIBRARY),
-         *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
+    PT_AUTO_FREE char *mapped = pt_next_mapped(&at, PT_LIBRARY),
+                      *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
     bool overwritten = mapped && !entry;
-    free(mapped);
-    free(entry);
     return overwritten;
 }
 

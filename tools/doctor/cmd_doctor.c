@@ -44,7 +44,7 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             continue;
         bool python = !child.ended && pt_check_process(&child, &own);
         const struct pt_finding *bad = pt_findings_first(&own, PT_LEVEL_FAIL);
-        struct pt_buffer typed = {0}, command = {0};
+        PT_AUTO_BUFFER typed = {0}, command = {0};
         pt_typed_command(&typed, child.command && *child.command ? child.command : child.name);
         pt_fit_text(&command, typed.length ? typed.data : "", NAME_COLUMNS);
         if (!python) {
@@ -57,8 +57,6 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
                     (double)child.cpu_ns / 1e9);
             sampled++;
         }
-        pt_buffer_free(&command);
-        pt_buffer_free(&typed);
         pt_findings_free(&own);
         pt_process_info_free(&child);
     }
@@ -120,12 +118,11 @@ static int examine_here(const struct pt_cli *cli, char *const *command)
     if (command) {
         pt_check_command(&own, command, &findings);
     } else {
-        char *library = pt_find_library();
+        PT_AUTO_FREE char *library = pt_find_library();
         if (library)
             pt_find(&findings, PT_LEVEL_OK, "library", "%s, pyprof " PYPROF_VERSION, library);
         else
             pt_find(&findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " not found");
-        free(library);
     }
     pt_check_machine(&own, &findings);
     pt_check_settings(&own, &findings);

@@ -59,10 +59,9 @@ void pt_findings_print(const struct pt_findings *findings)
         free(words);
         if (one->remedy[length]) {
             /* A command that is to be typed is on one line: a line that breaks in a quoted argument would change it. */
-            struct pt_buffer shown = {0};
+            PT_AUTO_BUFFER shown = {0};
             pt_shown_text(&shown, one->remedy + length + 1, 0);
             printf("%*s%s\n", INDENT + 3, "", shown.length ? shown.data : "");
-            pt_buffer_free(&shown);
         }
     }
 }

@@ -297,7 +297,7 @@ static void put_thread(struct writer *writer, const struct pt_sample *samples, u
 static void put_threads(struct writer *writer)
 {
     uint32_t count;
-    struct pt_sample *samples = pt_samples_in_time(writer->profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_samples_in_time(writer->profile, &count);
     pt_json_begin(&writer->json, "threads", '[');
     for (uint32_t i = 0, first; i < count;) {
         for (first = i; i < count && samples[i].thread == samples[first].thread;)
@@ -305,7 +305,6 @@ static void put_threads(struct writer *writer)
         put_thread(writer, &samples[first], i - first);
     }
     pt_json_end(&writer->json, ']');
-    free(samples);
 }
 
 static void put_meta(struct writer *writer)
@@ -317,7 +316,7 @@ static void put_meta(struct writer *writer)
                                                 {"Garbage collection", "orange"}};
     const struct pt_process *process = &writer->profile->processes.items[0];
     struct pt_json *json = &writer->json;
-    struct pt_buffer accounting = {0};
+    PT_AUTO_BUFFER accounting = {0};
     pt_summary_append_accounting(writer->profile, &accounting);
     pt_json_begin(json, "meta", '{');
     pt_json_format(json, "interval", "%.3f", (double)process->period_ns / NS_PER_MS);
@@ -348,7 +347,6 @@ static void put_meta(struct writer *writer)
     pt_json_format(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     pt_json_end(json, '}');
     pt_json_format(json, "pages", "[]");
-    pt_buffer_free(&accounting);
 }
 
 void pt_export_firefox(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)

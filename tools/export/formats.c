@@ -15,8 +15,9 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
     const struct pt_view_options view_options = {options->lines, options->threads, options->processes,
                                                  options->gil,   PT_NONE,          PT_NONE};
     struct pt_view *view = pt_view_new(profile, &view_options);
-    struct pt_buffer line = {0};
-    size_t *ends = pt_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
+    PT_AUTO_BUFFER line = {0};
+    PT_AUTO_FREE size_t *ends =
+        pt_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
     for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
         const struct pt_view_node *node = &view->nodes.items[at];
         line.length = ends[node->parent];
@@ -33,19 +34,16 @@ void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_opti
         if (weight)
             fprintf(out, "%s %" PRIu64 "\n", line.data, weight);
     }
-    free(ends);
-    pt_buffer_free(&line);
     pt_view_free(view);
 }
 
 /* The format has no comments; its readers draw nothing for a stack without weight. */
 void pt_export_collapsed_file(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     pt_export_collapsed(profile, options, out);
     pt_summary_append_accounting(profile, &line);
     fprintf(out, "[accounting: %s] 0\n", line.data);
-    pt_buffer_free(&line);
 }
 
 const struct pt_format pt_formats[] = {

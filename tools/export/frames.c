@@ -48,21 +48,19 @@ enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
 void pt_append_value_type(struct pt_buffer *to, unsigned field, struct pt_numbering *strings,
                           struct pt_profile *profile, const char *type, const char *unit)
 {
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     pt_proto_number(&message, VALUE_TYPE, pt_number_text(strings, profile, type));
     pt_proto_number(&message, VALUE_UNIT, pt_number_text(strings, profile, unit));
     pt_proto_message(to, field, &message);
-    pt_buffer_free(&message);
 }
 
 void pt_append_line(struct pt_buffer *to, unsigned field, uint32_t function, uint32_t line, uint32_t column)
 {
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     pt_proto_number(&message, LINE_FUNCTION, function);
     pt_proto_number(&message, LINE_NUMBER, line);
     pt_proto_number(&message, LINE_COLUMN, column);
     pt_proto_message(to, field, &message);
-    pt_buffer_free(&message);
 }
 
 void pt_append_function_fields(struct pt_buffer *message, unsigned first, struct pt_numbering *strings,
@@ -85,10 +83,9 @@ void pt_append_mapping_fields(struct pt_buffer *message, unsigned first, struct 
 
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
 {
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     pt_native_name(&name, profile, frame, false);
     uint32_t string = pt_intern_text(profile, name.data);
-    pt_buffer_free(&name);
     return string;
 }
 
@@ -163,7 +160,7 @@ static void place_nodes(struct order *order)
 {
     const struct pt_node *nodes = order->profile->nodes.items;
     uint32_t count = order->profile->nodes.count;
-    uint32_t *sizes = pt_alloc(count, sizeof *sizes), *next = pt_alloc(count, sizeof *next);
+    PT_AUTO_FREE uint32_t *sizes = pt_alloc(count, sizeof *sizes), *next = pt_alloc(count, sizeof *next);
     order->places = pt_alloc(count, sizeof *order->places);
     for (uint32_t i = count; i-- > 1;)
         sizes[nodes[i].parent] += ++sizes[i];
@@ -172,8 +169,6 @@ static void place_nodes(struct order *order)
         next[nodes[i].parent] += sizes[i];
         next[i] = order->places[i] + 1;
     }
-    free(sizes);
-    free(next);
 }
 
 static int by_time(const void *a, const void *b, void *data)

@@ -26,13 +26,12 @@ static uint64_t text(struct pt_pprof_labels *labels, const char *text)
 
 static void append_label(struct pt_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
 {
-    struct pt_buffer label = {0};
+    PT_AUTO_BUFFER label = {0};
     pt_proto_number(&label, LABEL_KEY, key);
     pt_proto_number(&label, LABEL_STRING, string_value);
     pt_proto_number(&label, LABEL_NUMBER, number_value);
     if (key && (string_value || number_value))
         pt_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
-    pt_buffer_free(&label);
 }
 
 static const char *name_key(const struct pt_pprof_labels *labels)

@@ -31,10 +31,10 @@ static void write_base64(const unsigned char *bytes, size_t size, FILE *out)
 
 void pt_flame_write(const struct pt_flame *flame, FILE *out)
 {
-    struct pt_buffer data = {0};
+    PT_AUTO_BUFFER data = {0};
     pt_flame_encode(&data, flame);
     uLongf size = compressBound(data.length);
-    unsigned char *small = pt_alloc(size, 1);
+    PT_AUTO_FREE unsigned char *small = pt_alloc(size, 1);
     if (compress2(small, &size, (const Bytef *)data.data, data.length, Z_DEFAULT_COMPRESSION) != Z_OK) {
         pt_error("cannot compress the profile");
         exit(PT_EXIT_DATA);
@@ -42,15 +42,13 @@ void pt_flame_write(const struct pt_flame *flame, FILE *out)
     fwrite(pt_page_head, 1, pt_page_head_size, out);
     write_base64(small, size, out);
     fwrite(pt_page_tail, 1, pt_page_tail_size, out);
-    free(small);
-    pt_buffer_free(&data);
 }
 
 /* Adds a profile's label sets to the page's, and maps them. The caller frees. */
 static uint32_t *add_label_sets(struct pt_flame *flame, const struct pt_profile *from)
 {
     uint32_t *sets = pt_alloc(from->label_sets.count, sizeof *sets), capacity = 0;
-    struct pt_label *labels = NULL;
+    PT_AUTO_FREE struct pt_label *labels = NULL;
     for (uint32_t i = 1; i < from->label_sets.count; i++) {
         const struct pt_label_set *set = &from->label_sets.items[i];
         labels = pt_grow(labels, &capacity, set->count, sizeof *labels);
@@ -61,14 +59,13 @@ static uint32_t *add_label_sets(struct pt_flame *flame, const struct pt_profile 
         }
         sets[i] = pt_add_label_set(flame->merged, labels, set->count);
     }
-    free(labels);
     return sets;
 }
 
 static void add_samples(struct pt_flame *flame, const struct pt_profile *from, const uint32_t *nodes,
                         uint32_t thread_base)
 {
-    uint32_t *label_sets = add_label_sets(flame, from);
+    PT_AUTO_FREE uint32_t *label_sets = add_label_sets(flame, from);
     for (uint32_t i = 0; i < from->samples.count; i++) {
         const struct pt_sample *sample = &from->samples.items[i];
         struct pt_sample like = {
@@ -81,7 +78,6 @@ static void add_samples(struct pt_flame *flame, const struct pt_profile *from, c
         };
         pt_flame_add_timed(flame, &like, &from->intervals.items[sample->interval]);
     }
-    free(label_sets);
 }
 
 /* Makes the cells of all sides. */
@@ -99,10 +95,9 @@ static void flame_add_cells(struct pt_flame *flame)
         return;
     }
     for (unsigned i = 0; i < flame->side_count; i++) {
-        uint32_t *nodes = pt_flame_add_nodes(flame, flame->sides[i]);
+        PT_AUTO_FREE uint32_t *nodes = pt_flame_add_nodes(flame, flame->sides[i]);
         add_samples(flame, flame->sides[i], nodes, thread_base);
         thread_base += flame->sides[i]->threads.count;
-        free(nodes);
     }
 }
 

@@ -237,17 +237,16 @@ static uint32_t *threads_of_page(struct pt_flame *flame, const struct pt_profile
         thread.name = pt_intern_text(side, pt_string(times, thread.name));
         threads[i] = pt_add_thread(side, &thread);
     }
-    uint32_t *like = threads_like(flame, flame->detail);
+    PT_AUTO_FREE uint32_t *like = threads_like(flame, flame->detail);
     for (uint32_t i = 0; i < times->threads.count; i++)
         threads[i] = like[threads[i]];
-    free(like);
     return threads;
 }
 
 void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times)
 {
     struct pt_profile *merged = flame->merged;
-    uint32_t *threads = threads_of_page(flame, times), *nodes = pt_flame_add_nodes(flame, times);
+    PT_AUTO_FREE uint32_t *threads = threads_of_page(flame, times), *nodes = pt_flame_add_nodes(flame, times);
     pt_flame_choose_buckets(flame, times);
     flame->apart = true;
     for (uint32_t i = 0; i < merged->samples.count; i++)
@@ -268,6 +267,4 @@ void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times)
                                  .cpu_ns = sample->cpu_ns};
         pt_flame_add_timed(flame, &busy, interval);
     }
-    free(threads);
-    free(nodes);
 }

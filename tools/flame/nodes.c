@@ -75,7 +75,7 @@ static uint32_t frame_number(struct pt_flame *flame, struct pt_profile *from, ui
 static uint32_t *add_frames(struct pt_flame *flame, struct pt_profile *from)
 {
     uint32_t *frames = pt_alloc(from->frames.count, sizeof *frames);
-    uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
+    PT_AUTO_FREE uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
     for (uint32_t i = 0; i < from->frames.count; i++) {
         const struct pt_frame *frame = &from->frames.items[i];
         uint32_t *known = frame->kind == PP_FRAME_PYTHON && !flame->lines ? &functions[frame->subject] : NULL;
@@ -83,7 +83,6 @@ static uint32_t *add_frames(struct pt_flame *flame, struct pt_profile *from)
         if (known)
             *known = frames[i] + 1;
     }
-    free(functions);
     return frames;
 }
 
@@ -95,7 +94,7 @@ uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from)
         folds[native].native = native;
         pt_fold_add(&folds[native], from);
     }
-    uint32_t *frames = add_frames(flame, from);
+    PT_AUTO_FREE uint32_t *frames = add_frames(flame, from);
     uint32_t *nodes = pt_alloc(from->nodes.count, sizeof *nodes);
     for (uint32_t i = 1; i < from->nodes.count; i++) {
         const struct pt_node *node = &from->nodes.items[i];
@@ -112,6 +111,5 @@ uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from)
             flame->folded.items[nodes[i]].at[native] = nodes[pt_fold_node(&folds[native], i)];
         pt_fold_free(&folds[native]);
     }
-    free(frames);
     return nodes;
 }

@@ -185,7 +185,7 @@ static void put_carets(struct pt_json *json, const struct hot_file *file, const 
         uint32_t found = pt_hot_places(&places[from], to - from, line, line_ns, hot);
         struct pt_shown_line shown = line_of(file, line);
         for (uint32_t i = 0; i < found; i++) {
-            struct pt_buffer carets = {0};
+            PT_AUTO_BUFFER carets = {0};
             if (pt_place_carets(&carets, &shown, &hot[i])) {
                 pt_json_begin(json, NULL, '[');
                 pt_json_number(json, NULL, line);
@@ -193,7 +193,6 @@ static void put_carets(struct pt_json *json, const struct hot_file *file, const 
                 pt_json_number(json, NULL, pt_percent(hot[i].ns, line_ns) >= PT_ALL_OF_LINE ? 0 : hot[i].ns);
                 pt_json_end(json, ']');
             }
-            pt_buffer_free(&carets);
         }
     }
 }
@@ -211,7 +210,7 @@ static void put_file(struct pt_json *json, const struct sources *sources, uint32
     pt_json_text(json, "state", states[file->source.state]);
     if (file->functions.count) {
         uint32_t count;
-        struct pt_place *places = places_of(sources, lines->path, &count);
+        PT_AUTO_FREE struct pt_place *places = places_of(sources, lines->path, &count);
         pt_json_begin(json, "functions", '[');
         for (uint32_t i = 0; i < file->functions.count; i++)
             pt_json_number(json, NULL, file->functions.items[i]);
@@ -222,7 +221,7 @@ static void put_file(struct pt_json *json, const struct sources *sources, uint32
             if (!file->taken[i])
                 continue;
             struct pt_shown_line shown = line_of(file, i);
-            struct pt_buffer text = {0};
+            PT_AUTO_BUFFER text = {0};
             pt_buffer_append(&text, shown.text, shown.length);
             pt_json_begin(json, NULL, '[');
             pt_json_number(json, NULL, i);
@@ -230,13 +229,11 @@ static void put_file(struct pt_json *json, const struct sources *sources, uint32
             pt_json_number(json, NULL, i < lines->count ? lines->lines[i].total_ns : 0);
             pt_json_text(json, NULL, text.data ? text.data : "");
             pt_json_end(json, ']');
-            pt_buffer_free(&text);
         }
         pt_json_end(json, ']');
         pt_json_begin(json, "carets", '[');
         put_carets(json, file, lines, places, count);
         pt_json_end(json, ']');
-        free(places);
     }
     pt_json_end(json, '}');
 }

@@ -75,13 +75,12 @@ static void search_below(struct search *search, const char *temporary)
     struct dirent **entries;
     int count = scandir(temporary, &entries, is_fallback, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pt_buffer path = {0};
+        PT_AUTO_BUFFER path = {0};
         struct stat status;
         pt_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
         if (pt_each_log(path.data, check_log, search) < 0 && errno == EACCES && !search->files->closed &&
             stat(path.data, &status) == 0 && (uint64_t)status.st_mtime >= search->from_ns / 1000000000u)
             search->files->closed = pt_strdup(path.data);
-        pt_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)
@@ -167,7 +166,7 @@ static void append_user(struct pt_buffer *text, uint32_t user)
 
 uint32_t pt_files_drop_foreign(struct pt_files *files)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t kept = 0, dropped = 0;
     for (uint32_t i = 0; i < files->count; i++) {
         struct pt_file file = files->items[i];
@@ -188,7 +187,6 @@ uint32_t pt_files_drop_foreign(struct pt_files *files)
         pt_message_to(files->messages,
                       "left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)",
                       text.data, dropped == 1 ? "" : " …");
-    pt_buffer_free(&text);
     return dropped;
 }
 
@@ -198,7 +196,7 @@ static bool in_run(const struct pt_files *files, const struct pt_file *file, con
 {
     bool found = pt_run_is(&files->joins, (struct pt_text){file->own_run, strlen(file->own_run)}, run);
     size_t size = 0, at = 0, budget;
-    char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
+    PT_AUTO_FREE char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
     budget = pt_read_budget(size);
     for (size_t end = 1; data && !found && at < size && end; at += end) {
         struct pt_segment segment;
@@ -207,7 +205,6 @@ static bool in_run(const struct pt_files *files, const struct pt_file *file, con
         end = read ? segment.end : 0;
         pt_segment_free(&segment);
     }
-    free(data);
     return found;
 }
 
@@ -259,9 +256,9 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
             latest = &files->items[i];
     if (!latest || request->all)
         return true;
-    char *run = pt_strdup(latest->run);
+    PT_AUTO_FREE char *run = pt_strdup(latest->run);
     uint32_t owner = latest->owner, others = count_other_runs(files, run);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "showing the latest run, %.8s", run);
     if (owner != geteuid()) {
         pt_buffer_text(&text, ", of ");
@@ -273,7 +270,5 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
                          pt_plural(others, "s"));
     if (others || owner != geteuid())
         pt_message_to(files->messages, "%s", text.data);
-    pt_buffer_free(&text);
-    free(run);
     return true;
 }

@@ -139,7 +139,7 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     struct stat status;
     size_t size = 0;
     errno = 0;
-    char *data =
+    PT_AUTO_FREE char *data =
         stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PT_PROCESS_BYTES, &size) : NULL;
     int error = errno;
     struct pt_segment segment = {0};
@@ -174,7 +174,6 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
             files->reasons[reason].path = pt_strdup(path);
     }
     pt_segment_free(&segment);
-    free(data);
     return usable || !named;
 }
 
@@ -217,11 +216,10 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     struct dirent **entries;
     int count = scandir(directory, &entries, is_log, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pt_buffer path = {0};
+        PT_AUTO_BUFFER path = {0};
         pt_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
         if (each)
             each(argument, path.data);
-        pt_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)

@@ -85,7 +85,7 @@ struct part {
 static void read_one(struct part *part, const struct pt_file *file)
 {
     size_t size;
-    void *data = pt_read_file(file->path, file->size, &size);
+    PT_AUTO_FREE void *data = pt_read_file(file->path, file->size, &size);
     enum pt_read_result result = PT_READ_OK;
     if (data)
         result = pt_profile_add_segment(part->profile, data, size, file->path);
@@ -93,7 +93,6 @@ static void read_one(struct part *part, const struct pt_file *file)
         pt_buffer_format(&part->failures, "%s: %s\n", file->path, data ? pt_read_result_text(result) : strerror(errno));
     else
         part->read++;
-    free(data);
 }
 
 static void *read_part(void *data)
@@ -219,9 +218,9 @@ static void find_ends(const struct pt_files *files, struct pt_profile *profile)
         if (found)
             continue;
         const char *boot_id = pt_string(profile, process->boot_id), *space = pt_string(profile, process->pid_namespace);
-        char *machine = pt_machine((struct pt_text){boot_id, strlen(boot_id)}, (struct pt_text){space, strlen(space)});
+        PT_AUTO_FREE char *machine =
+            pt_machine((struct pt_text){boot_id, strlen(boot_id)}, (struct pt_text){space, strlen(space)});
         process->alive = pt_alive(files->own_machine, machine, process->pid);
-        free(machine);
     }
 }
 

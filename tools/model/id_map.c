@@ -62,7 +62,7 @@ uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text)
 
 uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     for (size_t at = 0; at < text.length;) {
         const char *word = text.data + at;
         size_t length = strnlen(word, text.length - at);
@@ -77,7 +77,6 @@ uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
         at += length + 1;
     }
     uint32_t string = line.length ? pt_intern(ids->profile, line.data, line.length) : 0;
-    pt_buffer_free(&line);
     return string;
 }
 
@@ -119,7 +118,7 @@ static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *se
     uint32_t number = known(ids, PT_TABLE_MODULES, id);
     if (number != PT_NONE)
         return number;
-    char *build_id = pt_hex(from->build_id.data, from->build_id.length);
+    PT_AUTO_FREE char *build_id = pt_hex(from->build_id.data, from->build_id.length);
     struct pt_module module = {
         .path = string_number(ids, segment, from->path),
         .build_id = pt_intern_text(ids->profile, build_id),
@@ -128,7 +127,6 @@ static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *se
         .file_offset = from->text_file_offset,
         .flags = from->flags,
     };
-    free(build_id);
     return remember(ids, PT_TABLE_MODULES, id, pt_add_module(ids->profile, &module));
 }
 
@@ -241,7 +239,7 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
     uint32_t number = known(ids, PT_TABLE_LABELS, id);
     if (!from || number != PT_NONE)
         return from ? number : 0;
-    struct pt_label *labels = NULL;
+    PT_AUTO_FREE struct pt_label *labels = NULL;
     uint32_t count = 0, capacity = 0;
     struct pt_cursor pairs = pt_cursor(from->pairs.data, from->pairs.length);
     while (pt_left(&pairs)) {
@@ -254,7 +252,6 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
             (struct pt_label){string_number(ids, segment, (uint32_t)key), string_number(ids, segment, (uint32_t)value)};
     }
     number = pt_add_label_set(ids->profile, labels, count);
-    free(labels);
     return remember(ids, PT_TABLE_LABELS, id, number);
 }
 

@@ -72,7 +72,7 @@ static void map_nodes(struct maps *maps)
 
 static void map_label_sets(struct maps *maps)
 {
-    struct pt_label *labels = NULL;
+    PT_AUTO_FREE struct pt_label *labels = NULL;
     uint32_t capacity = 0;
     MAP_EACH(maps, label_sets, 1)
     {
@@ -84,7 +84,6 @@ static void map_label_sets(struct maps *maps)
         }
         maps->label_sets[i] = pt_add_label_set(maps->into, labels, set->count);
     }
-    free(labels);
 }
 
 static void map_intervals(struct maps *maps)

@@ -90,8 +90,8 @@ static void sort_into_bins(struct pt_profile *profile)
 {
     uint32_t count, interval_count = profile->intervals.count;
     struct pt_interval *intervals = pt_copy(profile->intervals.items, interval_count, sizeof *intervals), bin;
-    uint32_t *moved = pt_alloc(interval_count, sizeof *moved); /* PT_NONE: to several bins */
-    struct pt_sample *samples = pt_take_samples(profile, &count);
+    PT_AUTO_FREE uint32_t *moved = pt_alloc(interval_count, sizeof *moved); /* PT_NONE: to several bins */
+    PT_AUTO_FREE struct pt_sample *samples = pt_take_samples(profile, &count);
     pt_index_free(&profile->intervals.index);
     profile->intervals.count = 1;
     for (uint32_t i = 1; i < interval_count; i++) {
@@ -107,8 +107,6 @@ static void sort_into_bins(struct pt_profile *profile)
         else
             pt_add_as_kept(profile, &sample);
     }
-    free(samples);
-    free(moved);
     free(intervals);
 }
 

@@ -26,8 +26,8 @@ PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->
 /* Adds up the CPU time of each function in each endpoint, and of each endpoint. */
 static void add_up(struct pt_profile *profile, struct parts *parts, uint64_t *ns)
 {
-    bool *application = pt_applications(profile);
-    uint32_t *met = pt_alloc(profile->functions.count, sizeof *met);
+    PT_AUTO_FREE bool *application = pt_applications(profile);
+    PT_AUTO_FREE uint32_t *met = pt_alloc(profile->functions.count, sizeof *met);
     struct pt_group endpoints = pt_group_by(profile, PT_COUNTED_BY);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -43,8 +43,6 @@ static void add_up(struct pt_profile *profile, struct parts *parts, uint64_t *ns
         }
     }
     pt_group_free(&endpoints);
-    free(met);
-    free(application);
 }
 
 bool *pt_find_middleware(struct pt_profile *profile)
@@ -52,8 +50,8 @@ bool *pt_find_middleware(struct pt_profile *profile)
     if (!pt_has_group(profile, PT_COUNTED_BY))
         return NULL;
     struct parts parts = {0};
-    uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
-    uint32_t *endpoints = pt_alloc(profile->functions.count, sizeof *endpoints);
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
+    PT_AUTO_FREE uint32_t *endpoints = pt_alloc(profile->functions.count, sizeof *endpoints);
     bool *middleware = pt_alloc(profile->functions.count, sizeof *middleware);
     add_up(profile, &parts, ns);
     for (uint32_t i = 0; i < parts.items.count; i++) {
@@ -61,8 +59,6 @@ bool *pt_find_middleware(struct pt_profile *profile)
         if ((double)part->ns >= COMMON * (double)ns[part->value])
             middleware[part->function] = ++endpoints[part->function] > 1;
     }
-    free(endpoints);
-    free(ns);
     PT_FREE_TABLE(&parts.items);
     return middleware;
 }
@@ -179,12 +175,11 @@ bool pt_has_group(const struct pt_profile *profile, const char *by)
     const char *key = key_of(by);
     if (!key || (strcmp(key, PT_COUNTED_BY) == 0 && pt_has_requests(profile)))
         return true;
-    uint32_t *values = values_by_labels(profile, key);
+    PT_AUTO_FREE uint32_t *values = values_by_labels(profile, key);
     bool *used = used_sets(profile), found = false;
     for (uint32_t i = 1; !found && i < profile->label_sets.count; i++)
         found = values[i] && used[i];
     free(used);
-    free(values);
     return found;
 }
 
@@ -207,8 +202,8 @@ static bool is_context(const char *key)
 
 void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, const char *word), void *data)
 {
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
-    struct pt_buffer word = {0};
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
+    PT_AUTO_BUFFER word = {0};
     for (size_t i = 0; i < CONTEXTS; i++)
         if (pt_has_group(profile, contexts[i].key))
             each(data, contexts[i].key);
@@ -227,9 +222,6 @@ void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, c
     }
     each(data, "thread");
     each(data, "package");
-    pt_buffer_free(&word);
-    free(used);
-    free(listed);
 }
 
 struct list {
@@ -256,12 +248,11 @@ void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, 
 void pt_say_no_group(const struct pt_profile *profile, const char *by)
 {
     const char *source = "the program itself";
-    struct pt_buffer others = {0};
+    PT_AUTO_BUFFER others = {0};
     for (size_t i = 0; i < CONTEXTS; i++)
         if (strcmp(by, contexts[i].key) == 0)
             source = contexts[i].source;
     pt_groups_append(&others, profile, by);
     pt_message_to(profile->request->messages,
                   "--by %s: no sample has one; they come from %s. This profile has: --by %s", by, source, others.data);
-    pt_buffer_free(&others);
 }

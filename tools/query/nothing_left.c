@@ -62,10 +62,9 @@ static void __attribute__((format(printf, 3, 4))) add(struct list *list, const c
     }
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     va_end(arguments);
     pt_buffer_format(&list->text, "%s%s", list->count > 1 ? between : "", text);
-    free(text);
 }
 
 static struct list process_ids(const struct pt_profile *profile)
@@ -80,14 +79,13 @@ static struct list process_ids(const struct pt_profile *profile)
 static struct list thread_names(const struct pt_profile *profile)
 {
     struct list list = {0};
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
     for (uint32_t i = 0; i < profile->threads.count; i++) {
         const struct pt_thread *thread = &profile->threads.items[i];
         if (thread->tid && !listed[thread->name])
             add(&list, ", ", "%s", pt_string(profile, thread->name));
         listed[thread->name] = true;
     }
-    free(listed);
     return list;
 }
 
@@ -101,7 +99,7 @@ static void append_list(struct pt_buffer *text, const char *what, struct list li
 static struct list label_keys(const struct pt_profile *profile, const char *key, size_t length, bool *found)
 {
     struct list list = {0};
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
     for (uint32_t i = 0; i < profile->labels.count; i++) {
         uint32_t number = profile->labels.items[i].key;
         const char *known = pt_string(profile, number);
@@ -110,7 +108,6 @@ static struct list label_keys(const struct pt_profile *profile, const char *key,
             add(&list, ", ", "%s", known);
         listed[number] = true;
     }
-    free(listed);
     return list;
 }
 
@@ -147,7 +144,7 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
 void pt_say_nothing_is_left(const struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "no sample of %.2f s CPU", pt_seconds(profile->whole_ns));
@@ -169,5 +166,4 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
         append_list(&text, "threads", thread_names(profile));
     append_keys(&text, profile, select->focus);
     pt_message_to(profile->request->messages, "%s", text.data);
-    pt_buffer_free(&text);
 }

@@ -62,13 +62,12 @@ bool *pt_applications(const struct pt_profile *profile)
 uint32_t *pt_application_frames(const struct pt_profile *profile)
 {
     uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
-    bool *own = pt_applications(profile);
+    PT_AUTO_FREE bool *own = pt_applications(profile);
     frames[0] = PT_NONE;
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         frames[i] = own[node->frame] ? node->frame : frames[node->parent];
     }
-    free(own);
     return frames;
 }
 

@@ -81,9 +81,9 @@ static bool *threads_with(const struct pt_profile *profile, const char *pattern)
 /* Returns, by node, whether a frame of the stack that ends there matches; NULL: none does. */
 static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
 {
-    bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    PT_AUTO_FREE bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
     bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         pt_buffer_clear(&text);
         pt_frame_text(&text, profile, i, false);
@@ -93,8 +93,6 @@ static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
         const struct pt_node *node = &profile->nodes.items[i];
         nodes[i] = nodes[node->parent] || frames[node->frame];
     }
-    pt_buffer_free(&text);
-    free(frames);
     return nodes;
 }
 
@@ -110,7 +108,7 @@ static bool is_literally(const char *pattern, const char *text)
 static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex, const char *pattern)
 {
     bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 1; i < profile->label_sets.count; i++) {
         const struct pt_label_set *set = &profile->label_sets.items[i];
         for (uint32_t j = set->first; j < set->first + set->count && !sets[i]; j++) {
@@ -120,7 +118,6 @@ static bool *label_sets_with(const struct pt_profile *profile, const regex_t *re
             sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || is_literally(pattern, text.data);
         }
     }
-    pt_buffer_free(&text);
     return sets;
 }
 
@@ -141,12 +138,11 @@ static bool find_absent(struct pt_profile *profile, const char *pattern, struct 
         size_t length = strcspn(key, "=");
         if (!length || strcmp(key + length, rows[i]) != 0)
             continue;
-        struct pt_buffer by = {0};
+        PT_AUTO_BUFFER by = {0};
         pt_buffer_format(&by, PT_GROUP_OWN "%.*s", (int)length, key);
         found = pt_has_group(profile, by.data);
         if (found)
             matches->absent = pt_group_by(profile, by.data);
-        pt_buffer_free(&by);
     }
     return found;
 }
@@ -184,7 +180,8 @@ static void free_matches(struct matches *matches)
 static void drop_samples(struct pt_profile *profile, const struct pt_selection *select)
 {
     struct matches focus = matches_of(profile, select->focus), ignore = matches_of(profile, select->ignore);
-    bool *threads = threads_with(profile, select->thread), *others = threads_with(profile, select->not_thread);
+    PT_AUTO_FREE bool *threads = threads_with(profile, select->thread),
+                      *others = threads_with(profile, select->not_thread);
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -198,13 +195,11 @@ static void drop_samples(struct pt_profile *profile, const struct pt_selection *
     }
     free_matches(&ignore);
     free_matches(&focus);
-    free(threads);
-    free(others);
 }
 
 static void sum_kinds(struct pt_profile *profile)
 {
-    uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
+    PT_AUTO_FREE uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
         if (frame != PT_NONE)
@@ -213,7 +208,6 @@ static void sum_kinds(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->frames.count; i++)
         if (ns_of_frame[i])
             profile->kind_ns[pt_kind_of(profile, &profile->frames.items[i])] += ns_of_frame[i];
-    free(ns_of_frame);
 }
 
 static void add_tasks(struct pt_profile *profile)

@@ -84,12 +84,11 @@ static void print_other_labels(const struct pt_report *report)
 static void print_open_ends(const struct pt_profile *profile)
 {
     struct pt_open_ends ends = pt_open_ends_of(profile);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_open_ends_append(&text, &ends);
     if (text.length)
         printf("  of %u process%s: %s%s\n", profile->processes.count, pt_plural(profile->processes.count, "es"),
                text.data, ends.killed ? "; what was not written by then is missing" : "");
-    pt_buffer_free(&text);
 }
 
 void pt_report_accounting(const struct pt_report *report)
@@ -124,9 +123,8 @@ void pt_report_accounting(const struct pt_report *report)
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
-    struct pt_buffer no_traces = {0};
+    PT_AUTO_BUFFER no_traces = {0};
     pt_trace_sources_append(&no_traces, report->profile, PT_NONE, PT_NONE);
     if (no_traces.length)
         print_warning(NULL, no_traces.data);
-    pt_buffer_free(&no_traces);
 }

@@ -27,7 +27,7 @@
 void pt_print_awaited(const struct pt_profile *profile, const struct pt_awaited *awaited, uint64_t whole_ns)
 {
     const struct pt_function *function = &profile->functions.items[awaited->function];
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "%*s%.0f %% of it awaited at %s:%" PRIu32 " in %s", INDENTATION, "",
                      pt_percent(awaited->ns, whole_ns), pt_base_name(pt_string(profile, function->short_file)),
                      awaited->line, awaited->outside_task ? "task " : "");
@@ -39,7 +39,6 @@ void pt_print_awaited(const struct pt_profile *profile, const struct pt_awaited 
                                                           : "",
                      pt_string(profile, awaited->name));
     pt_print_text(stdout, text.data, 0, PT_STYLE_PLAIN);
-    pt_buffer_free(&text);
 }
 
 void pt_json_awaited(struct pt_json *json, const struct pt_profile *profile, const struct pt_awaited *awaited)
@@ -85,18 +84,15 @@ static uint32_t *task_names(struct pt_profile *profile)
             names[i] =
                 pt_intern(profile, text + sizeof PP_PSEUDO_TASK_NAMED - 1, strlen(text) - sizeof PP_PSEUDO_TASK_NAMED);
     }
-    uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
+    PT_AUTO_FREE uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
     for (uint32_t i = 1; i < profile->nodes.count; i++)
         innermost[i] = names[profile->nodes.items[i].frame] ?: innermost[profile->nodes.items[i].parent];
-    uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         ns[innermost[profile->samples.items[i].node]] += profile->samples.items[i].cpu_ns;
-    uint32_t *rows = pt_join_numbered(profile, ns);
+    PT_AUTO_FREE uint32_t *rows = pt_join_numbered(profile, ns);
     for (uint32_t i = 0; i < profile->frames.count; i++)
         names[i] = rows[names[i]];
-    free(rows);
-    free(ns);
-    free(innermost);
     return names;
 }
 
@@ -130,15 +126,12 @@ struct pt_awaits *pt_awaits_of(struct pt_profile *profile, const char *by)
     if (strcmp(by, PT_COUNTED_BY) != 0)
         return NULL;
     struct pt_awaits *awaits = pt_alloc(1, sizeof *awaits);
-    uint32_t *tasks = task_names(profile);
-    bool *application = pt_applications(profile), *past = pt_past_middleware(profile);
+    PT_AUTO_FREE uint32_t *tasks = task_names(profile);
+    PT_AUTO_FREE bool *application = pt_applications(profile), *past = pt_past_middleware(profile);
     *awaits = (struct pt_awaits){.profile = profile, .endpoints = pt_group_by(profile, by)};
     awaits->step_of = pt_alloc(profile->nodes.count, sizeof *awaits->step_of);
     awaits->is_coroutine = pt_alloc(profile->functions.count, sizeof *awaits->is_coroutine);
     add_steps(awaits, application, past, tasks);
-    free(past);
-    free(application);
-    free(tasks);
     return awaits;
 }
 

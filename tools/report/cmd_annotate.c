@@ -27,7 +27,7 @@ struct whole {
 static struct pt_line_sums find_files(const struct pt_profile *profile, const char *name)
 {
     struct pt_line_sums files = pt_line_sums_new(profile);
-    char *real = realpath(name, NULL);
+    PT_AUTO_FREE char *real = realpath(name, NULL);
     while (strncmp(name, "./", 2) == 0)
         name += 2;
     for (uint32_t i = 0; i < profile->frames.count; i++) {
@@ -38,17 +38,15 @@ static struct pt_line_sums find_files(const struct pt_profile *profile, const ch
         if (*text && (pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0)))
             pt_line_sums_add_file(&files, path);
     }
-    free(real);
     return files;
 }
 
 static void print_source(const char *text, size_t length, uint32_t used)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     for (size_t i = 0; i < length; i++)
         pt_buffer_append(&line, text[i] == '\t' ? "    " : &text[i], text[i] == '\t' ? 4 : 1);
     pt_print_text(stdout, length ? line.data : "", used, PT_STYLE_PLAIN);
-    pt_buffer_free(&line);
 }
 
 /* Prints the figures of a line, and its number. */

@@ -64,19 +64,18 @@ static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
         pt_buffer_text(line, " ");
         pt_append_argument(line, cli->arguments[i]);
     }
-    char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
+    PT_AUTO_FREE char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
     if (directory) {
         pt_buffer_text(line, " ");
         pt_append_argument(line, directory);
     }
-    free(directory);
 }
 
 /* Prints a command for what this report shows, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const char *command, const char *operand,
                           const char *purpose)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     pt_buffer_text(&line, command);
     if (operand) {
         pt_buffer_text(&line, " ");
@@ -89,7 +88,6 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
     if (6 + pt_shown_width(line.data) + 5 + strlen(purpose) <= columns)
         printf("   (%s)", purpose);
     putchar('\n');
-    pt_buffer_free(&line);
 }
 
 /* Returns whether much of the CPU time is of stacks without Python that --join-pools would put under others. */

@@ -27,9 +27,8 @@ static void put_class(struct pt_json *json, const char *qualname)
     for (const char *at = qualname; (at = strstr(at, locals)); at += sizeof locals - 1)
         qualname = at + sizeof locals - 1;
     const char *dot = strrchr(qualname, '.');
-    char *name = dot ? pt_strndup(qualname, (size_t)(dot - qualname)) : NULL;
+    PT_AUTO_FREE char *name = dot ? pt_strndup(qualname, (size_t)(dot - qualname)) : NULL;
     pt_json_text(json, "class", name);
-    free(name);
 }
 
 /* Puts the dotted name under which a file of that path is imported: null for what is no module's file. */
@@ -44,11 +43,10 @@ static void put_module(struct pt_json *json, const char *path)
     length -= 3;
     if (length > end && strncmp(path + length - end, package, end) == 0)
         length -= end;
-    char *name = pt_strndup(path, length);
+    PT_AUTO_FREE char *name = pt_strndup(path, length);
     for (char *at = name; (at = strchr(at, '/'));)
         *at = '.';
     pt_json_text(json, "module", name);
-    free(name);
 }
 
 static void put_python(struct pt_json *json, const struct pt_report *report, const struct pt_frame *frame)
@@ -68,14 +66,13 @@ static void put_native(struct pt_json *json, const struct pt_report *report, con
     const struct pt_profile *profile = report->profile;
     uint32_t path = frame->subject == PT_NONE ? 0 : profile->modules.items[frame->subject].path;
     uint32_t line = report->cli->lines ? frame->line : 0;
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     pt_native_name(&name, profile, frame, report->cli->lines);
     pt_json_text(json, "name", name.data);
     pt_json_string(json, "file", profile, line ? frame->source : path);
     pt_json_known(json, "line", line, line);
     pt_json_text(json, "module", path ? pt_base_name(pt_string(profile, path)) : NULL);
     pt_json_text(json, "class", NULL);
-    pt_buffer_free(&name);
 }
 
 static void put_total(struct pt_json *json, const struct pt_report *report, const struct pt_rows *rows,
@@ -144,7 +141,8 @@ struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct 
 {
     uint32_t none = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     struct pt_total *self = pt_alloc(profile->strings.count, sizeof *self); /* by text */
-    uint32_t *frames = pt_alloc(view->nodes.count, sizeof *frames), *texts = pt_alloc(view->nodes.count, sizeof *texts);
+    PT_AUTO_FREE uint32_t *frames = pt_alloc(view->nodes.count, sizeof *frames),
+                          *texts = pt_alloc(view->nodes.count, sizeof *texts);
     frames[0] = PT_NONE;
     for (uint32_t i = 0; i < view->nodes.count; i++) {
         const struct pt_view_node *node = &view->nodes.items[i];
@@ -174,8 +172,6 @@ struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct 
     for (uint32_t i = 1; i < profile->strings.count; i++)
         if (self[i].text && self[i].total_ns)
             self[(*count)++] = self[i];
-    free(frames);
-    free(texts);
     return self;
 }
 
@@ -202,8 +198,8 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     const struct pt_view_options options = {.lines = lines, .only_process = process, .only_thread = thread};
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count, total_count;
-    struct pt_total *totals = pt_view_totals(profile, view, &total_count);
-    struct pt_total *python = pt_report_python_rows(profile, view, totals, total_count, &count);
+    PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &total_count);
+    PT_AUTO_FREE struct pt_total *python = pt_report_python_rows(profile, view, totals, total_count, &count);
     struct pt_rows rows = pt_rows_of_view(report, view, all);
     rows.items = python;
     rows.count = count;
@@ -221,7 +217,5 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     rows.count = keep(profile, totals, total_count, is_native);
     rows.least = NATIVE_FROM;
     pt_rows_print(&few, &rows);
-    free(python);
-    free(totals);
     pt_view_free(view);
 }

@@ -24,11 +24,10 @@ static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     va_end(arguments);
     pt_print_styled(stdout, PT_STYLE_WARNING, "Hint");
     pt_print_paragraph(4, 2, ": %s", text);
-    free(text);
 }
 
 /* The time in which no thread used a CPU is at least the run's less the CPU time of all threads. A thread that was
@@ -70,7 +69,7 @@ void pt_report_nameless(const struct pt_report *report)
         ns_of_module[module] += profile->samples.items[i].cpu_ns;
         nameless_ns += profile->samples.items[i].cpu_ns;
     }
-    struct pt_buffer modules = {0};
+    PT_AUTO_BUFFER modules = {0};
     for (unsigned named = 0; named < NAMELESS_NAMED && profile->modules.count; named++) {
         uint32_t most = 0;
         for (uint32_t i = 1; i < profile->modules.count; i++)
@@ -88,7 +87,6 @@ void pt_report_nameless(const struct pt_report *report)
              "in this profile: packages -dbgsym, of the archive debian-debug or ddebs, or DEBUGINFOD_URLS.",
              pt_percent(nameless_ns, report->whole_ns), modules.length ? modules.data : "many libraries");
     }
-    pt_buffer_free(&modules);
     free(ns_of_module);
 }
 
@@ -102,11 +100,10 @@ void pt_report_hints(const struct pt_report *report)
 static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
 {
     uint32_t count;
-    uint32_t *versions = pt_summary_versions(profile, PT_NONE, &count);
+    PT_AUTO_FREE uint32_t *versions = pt_summary_versions(profile, PT_NONE, &count);
     pt_buffer_text(text, count ? "Python " : "no Python");
     for (uint32_t i = 0; i < count; i++)
         pt_buffer_format(text, "%s%s", i == 0 ? "" : i + 1 == count ? " and " : ", ", pt_string(profile, versions[i]));
-    free(versions);
 }
 
 /* Says in which code the CPU was, innermost: the rest has no stack, or is garbage collection. */
@@ -144,7 +141,7 @@ static void print_states(const struct pt_report *report)
 void pt_report_header(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_buffer command = {0}, versions = {0}, of_runs = {0};
+    PT_AUTO_BUFFER command = {0}, versions = {0}, of_runs = {0};
     append_versions(&versions, profile);
     double wall = pt_seconds(report->sum.wall_ns), cpu = pt_seconds(report->program_ns);
     uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
@@ -169,7 +166,4 @@ void pt_report_header(const struct pt_report *report)
                pt_seconds(profile->whole_ns));
     print_code(report);
     print_states(report);
-    pt_buffer_free(&of_runs);
-    pt_buffer_free(&command);
-    pt_buffer_free(&versions);
 }

@@ -43,7 +43,7 @@ static struct calls calls_of(const struct pt_profile *profile, const uint32_t *t
                              const uint64_t *ns, const uint64_t *others_ns)
 {
     struct calls calls = {0};
-    uint32_t *call_of = pt_alloc(profile->nodes.count, sizeof *call_of);
+    PT_AUTO_FREE uint32_t *call_of = pt_alloc(profile->nodes.count, sizeof *call_of);
     add_call(&calls, &(struct call){.parent = PT_NONE, .frame = PT_NONE});
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
@@ -62,7 +62,6 @@ static struct calls calls_of(const struct pt_profile *profile, const uint32_t *t
         calls.items.items[calls.items.items[i].parent].ns += calls.items.items[i].ns;
         calls.items.items[calls.items.items[i].parent].others_ns += calls.items.items[i].others_ns;
     }
-    free(call_of);
     return calls;
 }
 
@@ -85,9 +84,9 @@ static struct pt_hot_function hot_application_function(const struct pt_profile *
 {
     const struct call *items = calls->items.items;
     struct pt_hot_function hot = {0, 0};
-    uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns); /* by text */
-    bool *in_library = pt_alloc(calls->items.count, sizeof *in_library);
-    uint32_t *own = pt_alloc(calls->items.count, sizeof *own);
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns); /* by text */
+    PT_AUTO_FREE bool *in_library = pt_alloc(calls->items.count, sizeof *in_library);
+    PT_AUTO_FREE uint32_t *own = pt_alloc(calls->items.count, sizeof *own);
     for (uint32_t i = 1; i < calls->items.count; i++) {
         const struct call *call = &items[i];
         bool application = pt_is_application(profile, call->frame);
@@ -102,9 +101,6 @@ static struct pt_hot_function hot_application_function(const struct pt_profile *
         if (ns[own[i]] > hot.ns)
             hot = (struct pt_hot_function){own[i], ns[own[i]]};
     }
-    free(own);
-    free(in_library);
-    free(ns);
     return hot;
 }
 
@@ -131,13 +127,12 @@ static uint32_t walk(const struct pt_profile *profile, const struct calls *calls
 static uint64_t total_of(const struct calls *calls, uint32_t text)
 {
     uint64_t total_ns = 0;
-    bool *inside = pt_alloc(calls->items.count, sizeof *inside);
+    PT_AUTO_FREE bool *inside = pt_alloc(calls->items.count, sizeof *inside);
     for (uint32_t i = 1; i < calls->items.count; i++) {
         const struct call *call = &calls->items.items[i];
         inside[i] = inside[call->parent] || call->text == text;
         total_ns += inside[i] ? call->self_ns : 0;
     }
-    free(inside);
     return total_ns;
 }
 
@@ -147,10 +142,9 @@ struct pt_hot_function pt_hot_path_function(const struct pt_profile *profile, co
     struct calls calls = calls_of(profile, texts, packages, ns, others_ns);
     struct pt_hot_function hot = hot_application_function(profile, &calls);
     if ((double)hot.ns < OWN * (double)calls.items.items[0].ns) {
-        uint32_t *largest = largest_calls(&calls);
+        PT_AUTO_FREE uint32_t *largest = largest_calls(&calls);
         hot.text = walk(profile, &calls, largest);
         hot.ns = total_of(&calls, hot.text);
-        free(largest);
     }
     PT_FREE_TABLE(&calls.items);
     return hot;
@@ -184,24 +178,20 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
     uint32_t *of_node = pt_alloc(profile->nodes.count, sizeof *of_node);
     if (!profile->middleware)
         return of_node;
-    bool *past = pt_past_middleware(profile), *application = pt_applications(profile);
-    uint32_t *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
+    PT_AUTO_FREE bool *past = pt_past_middleware(profile), *application = pt_applications(profile);
+    PT_AUTO_FREE uint32_t *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         if (application[i] || !pt_has_package(profile, i))
             continue;
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_buffer_format(&text, "in %s", pt_string(profile, pt_package_of(profile, i)));
         of_frame[i] = pt_intern_text(profile, text.data);
-        pt_buffer_free(&text);
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         if (!past[i] && !application[node->frame])
             of_node[i] = of_frame[node->frame] ?: of_node[node->parent];
     }
-    free(of_frame);
-    free(application);
-    free(past);
     return of_node;
 }
 
@@ -210,7 +200,7 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
 static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profile, bool by_package)
 {
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
-    uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
+    PT_AUTO_FREE uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
     hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
         uint32_t frame = own[i] == PT_NONE || hot->package[i] ? innermost[i] : own[i];
@@ -218,8 +208,6 @@ static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profil
                         : frame == PT_NONE             ? no_python
                                                        : hot->texts[frame];
     }
-    free(innermost);
-    free(own);
 }
 
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
@@ -267,11 +255,10 @@ void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows)
 /* Returns it for a value that is none: the application's innermost function would be what started the server. */
 static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, const uint64_t *ns)
 {
-    uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
+    PT_AUTO_FREE uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
     for (uint32_t i = 0; i < hot->profile->nodes.count; i++)
         others_ns[i] = hot->samples_ns[i] - ns[i];
     struct pt_hot_function function = pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
-    free(others_ns);
     return function;
 }
 

@@ -58,7 +58,7 @@ static uint32_t hottest_line(struct line *lines, uint32_t count)
 /* Sums CPU time up by the frames given for each node, and finds the function that has the hottest line. */
 static void find_hot_lines(const struct pt_profile *profile, struct hot_lines *hot, const uint32_t *frames)
 {
-    struct line *lines = pt_alloc(profile->frames.count, sizeof *lines);
+    PT_AUTO_FREE struct line *lines = pt_alloc(profile->frames.count, sizeof *lines);
     uint32_t count = 0;
     hot->ns_of_frame = pt_alloc(profile->frames.count, sizeof *hot->ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
@@ -72,7 +72,6 @@ static void find_hot_lines(const struct pt_profile *profile, struct hot_lines *h
             lines[count++] = (struct line){frame->subject, pt_frame_line(profile, frame), hot->ns_of_frame[i]};
     }
     hot->function = hottest_line(lines, count);
-    free(lines);
 }
 
 /* Finds the function of the hottest line: by the time of a line of the application with all that it calls outside of
@@ -159,7 +158,7 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
                               const struct pt_place *line, const struct pt_place *places, uint32_t count)
 {
     struct pt_place hot[PT_HOT_PLACES];
-    struct pt_buffer carets = {0};
+    PT_AUTO_BUFFER carets = {0};
     uint32_t found = pt_hot_places(places, count, line->line, line->ns, hot);
     for (uint32_t i = 0; i < found; i++) {
         pt_buffer_clear(&carets);
@@ -171,17 +170,14 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
             printf("%9.2f s %5.1f %%%*s  %s\n", pt_seconds(hot[i].ns), pt_percent(hot[i].ns, report->whole_ns),
                    TEXT_COLUMN - FIGURES_WIDTH - 2, "of it", carets.data);
     }
-    pt_buffer_free(&carets);
 }
 
 static void print_shown(const struct pt_shown_line *shown)
 {
-    struct pt_buffer text = {0}, harmless = {0};
+    PT_AUTO_BUFFER text = {0}, harmless = {0};
     pt_buffer_append(&text, shown->text, shown->length);
     pt_shown_text(&harmless, text.data, 0);
     printf("  %s", harmless.length ? harmless.data : "");
-    pt_buffer_free(&text);
-    pt_buffer_free(&harmless);
 }
 
 static void print_lines(const struct pt_report *report, const struct hot_lines *hot)
@@ -189,8 +185,8 @@ static void print_lines(const struct pt_report *report, const struct hot_lines *
     const struct pt_profile *profile = report->profile;
     const struct pt_function *function = &profile->functions.items[hot->function];
     uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
-    struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
-    struct pt_place *lines = lines_of(places, place_count, &count);
+    PT_AUTO_FREE struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
+    PT_AUTO_FREE struct pt_place *lines = lines_of(places, place_count, &count);
     struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
@@ -216,8 +212,6 @@ static void print_lines(const struct pt_report *report, const struct hot_lines *
     if (count > most)
         printf("%*sand %u more (--top %u)\n", TEXT_COLUMN, "", count - most, count);
     pt_source_free(&source);
-    free(lines);
-    free(places);
 }
 
 void pt_report_lines(const struct pt_report *report)
@@ -239,8 +233,8 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
         return;
     }
     const struct pt_function *function = &profile->functions.items[hot.function];
-    struct pt_place *places = places_of(profile, hot.ns_of_frame, hot.function, &place_count);
-    struct pt_place *lines = lines_of(places, place_count, &count);
+    PT_AUTO_FREE struct pt_place *places = places_of(profile, hot.ns_of_frame, hot.function, &place_count);
+    PT_AUTO_FREE struct pt_place *lines = lines_of(places, place_count, &count);
     pt_json_begin(json, "hottest", '{');
     pt_json_string(json, "function", profile, function->name);
     pt_json_string(json, "file", profile, function->file);
@@ -253,7 +247,5 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
     }
     pt_json_end(json, ']');
     pt_json_end(json, '}');
-    free(lines);
-    free(places);
     free(hot.ns_of_frame);
 }

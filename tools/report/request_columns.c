@@ -92,13 +92,12 @@ static void print_right(uint32_t width, const char *text)
 
 static void print_duration(uint32_t width, double ns)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (ns > 0)
         pt_append_duration(&text, ns);
     else
         pt_buffer_text(&text, "-");
     print_right(width, text.data);
-    pt_buffer_free(&text);
 }
 
 void pt_print_request_heading(const struct pt_request_columns *columns)
@@ -113,7 +112,7 @@ void pt_print_request_heading(const struct pt_request_columns *columns)
 void pt_print_requests(const struct pt_request_columns *columns, const struct pt_request_sums *sums,
                        const struct pt_per_request *each)
 {
-    struct pt_buffer interval = {0};
+    PT_AUTO_BUFFER interval = {0};
     if (sums->count)
         printf("%*" PRIu64, COUNT_WIDTH, sums->count);
     else
@@ -131,7 +130,6 @@ void pt_print_requests(const struct pt_request_columns *columns, const struct pt
         print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, MEDIAN));
         print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, TAIL));
     }
-    pt_buffer_free(&interval);
 }
 
 void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, const struct pt_per_request *each)

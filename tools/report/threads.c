@@ -89,15 +89,13 @@ static void append_process(struct pt_buffer *text, const struct pt_profile *prof
     }
     if (append_role(text, process, pt_string(profile, process->command_line)))
         return;
-    struct pt_buffer command = {0}, before = {0};
+    PT_AUTO_BUFFER command = {0}, before = {0};
     pt_typed_command(&command, pt_string(profile, process->command_line));
     pt_typed_command(&before, previous);
     size_t same = common(command.data, before.data);
     pt_buffer_text(text, same >= SHORTEST_CUT ? "…" : "");
     pt_buffer_text(text, command.data + (same >= SHORTEST_CUT ? same : 0));
     pt_buffer_text(text, has_workers(profile, number) ? " (master)" : "");
-    pt_buffer_free(&before);
-    pt_buffer_free(&command);
 }
 
 struct row {
@@ -147,8 +145,8 @@ static void print_table(const struct pt_report *report, bool threads)
 {
     const struct pt_profile *profile = report->profile;
     uint32_t count;
-    struct row *rows = rows_of(profile, threads, &count);
-    struct pt_buffer text = {0}, fitted = {0};
+    PT_AUTO_FREE struct row *rows = rows_of(profile, threads, &count);
+    PT_AUTO_BUFFER text = {0}, fitted = {0};
     const char *previous = "";
     uint64_t rest_ns = 0;
     uint32_t rest = 0, columns = pt_print_columns(stdout);
@@ -184,9 +182,6 @@ static void print_table(const struct pt_report *report, bool threads)
     if (rest)
         printf("%9.2f s %5.1f %%   %*sand %u more (--top %u)\n", (double)rest_ns / 1e9,
                pt_percent(rest_ns, report->whole_ns), SHARE_WIDTH * (gil + gc), "", rest, count);
-    pt_buffer_free(&fitted);
-    pt_buffer_free(&text);
-    free(rows);
 }
 
 /* Returns whether some process has several threads worth a row; its sums as a whole are no thread. */
@@ -194,16 +189,14 @@ static bool has_threads(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     uint32_t count, threads = 0;
-    struct row *rows = rows_of(profile, true, &count);
-    uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
+    PT_AUTO_FREE struct row *rows = rows_of(profile, true, &count);
+    PT_AUTO_FREE uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_thread *thread = &profile->threads.items[rows[i].number];
         bool counts = thread->tid && pt_percent(rows[i].states.cpu_ns, report->whole_ns) >= THREAD_FROM;
         uint32_t here = counts ? ++of_process[thread->process] : 0;
         threads = here > threads ? here : threads;
     }
-    free(of_process);
-    free(rows);
     return threads > 1;
 }
 
@@ -220,7 +213,7 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
     const struct pt_profile *profile = report->profile;
     bool split = threads ? report->cli->threads : report->cli->processes;
     uint32_t count;
-    struct row *rows = rows_of(profile, threads, &count);
+    PT_AUTO_FREE struct row *rows = rows_of(profile, threads, &count);
     pt_json_begin(json, threads ? "threads" : "processes", '[');
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = rows[i].number;
@@ -241,14 +234,13 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');
-    free(rows);
 }
 
 void pt_report_split(const struct pt_report *report, bool threads)
 {
     uint32_t count;
-    struct row *rows = rows_of(report->profile, threads, &count);
-    struct pt_buffer text = {0};
+    PT_AUTO_FREE struct row *rows = rows_of(report->profile, threads, &count);
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
         pt_buffer_clear(&text);
         append_name(&text, report->profile, threads, rows[i].number);
@@ -261,6 +253,4 @@ void pt_report_split(const struct pt_report *report, bool threads)
     if (count > SPLIT_GROUPS)
         printf("\nNot listed, having less CPU: %u %s%s.\n", count - SPLIT_GROUPS, threads ? "thread" : "process",
                pt_plural(count - SPLIT_GROUPS, threads ? "s" : "es"));
-    pt_buffer_free(&text);
-    free(rows);
 }

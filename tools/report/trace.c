@@ -83,7 +83,7 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
 {
     static const char *const contexts[] = {PP_KEY_SPAN, PP_KEY_ENDPOINT}; /* that of the endpoint counts */
     uint32_t strings = profile->strings.count, *names = pt_alloc(strings, sizeof *names);
-    uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
+    PT_AUTO_FREE uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
     for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
         struct pt_group group = pt_group_by(profile, contexts[i]);
         memset(first_unix_ns, 0xff, strings * sizeof *first_unix_ns);
@@ -98,7 +98,6 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
         }
         pt_group_free(&group);
     }
-    free(first_unix_ns);
     return names;
 }
 

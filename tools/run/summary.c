@@ -29,12 +29,11 @@
 static uint32_t next_block(const struct pt_file *file, size_t *size)
 {
     struct pt_segment segment = {0};
-    char *data = pt_read_file(file->path, SIZE_MAX - 1, size);
+    PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, size);
     bool over = data && pt_segment_read(data, *size, NULL, &segment, NULL) == PT_READ_OK && segment.end == *size &&
                 (segment.end_reason == PP_END_EXIT || file->alive == PT_ALIVE_NO) && !segment.losses.truncated_bytes;
     uint32_t next = over ? segment.next : 0;
     pt_segment_free(&segment);
-    free(data);
     return next;
 }
 
@@ -45,7 +44,7 @@ bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
     int log = sequence ? open(file->path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) : -1;
     if (log < 0)
         return false;
-    struct pt_buffer block = {0};
+    PT_AUTO_BUFFER block = {0};
     struct pt_buffer number = {0}, fields = {0};
     pt_append_varint(&number, billed_ns);
     pt_append_varint(&fields, PP_PROCESS_RUN_BILLED_NS);
@@ -63,7 +62,6 @@ bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
     if (!whole && written > 0) /* a full disk; readers leave out half a block that stays */
         (void)!ftruncate(log, (off_t)size);
     close(log);
-    pt_buffer_free(&block);
     return whole;
 }
 
@@ -157,7 +155,7 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
-    struct pt_buffer text = {0}, ends = {0};
+    PT_AUTO_BUFFER text = {0}, ends = {0};
     uint32_t processes = profile->processes.count;
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
@@ -185,8 +183,6 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     pt_buffer_text(&text, "; next: ");
     append_report(&text, place);
     pt_message("%s", text.data);
-    pt_buffer_free(&text);
-    pt_buffer_free(&ends);
 }
 
 /* Returns whether a signal has ended the command, or by its status what it waited for: a shell's child, or timeout's.
@@ -230,7 +226,7 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
 static void say_nothing(const struct pt_ended *ended, const char *directory, const char *place, const char *reason,
                         const char *command)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
     if (!reason)
         append_reasons(&text, ended, directory, command);
@@ -239,7 +235,6 @@ static void say_nothing(const struct pt_ended *ended, const char *directory, con
         append_report(&text, place);
     }
     pt_error("%s", text.data);
-    pt_buffer_free(&text);
 }
 
 void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,

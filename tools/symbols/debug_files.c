@@ -106,9 +106,8 @@ static bool has_build_id(Elf *elf, const char *wanted)
 {
     const void *bytes;
     ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
-    char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
+    PT_AUTO_FREE char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
     bool same = hex && strcmp(hex, wanted) == 0;
-    free(hex);
     return same;
 }
 
@@ -175,9 +174,8 @@ void pt_debug_files_find(struct pt_debug_files *files, const char *path, const c
         return;
     consider(files, path, build_id, mapped);
     for (unsigned place = 0; place < PT_DEBUG_PLACES; place++) {
-        char *separate = pt_debug_path(build_id, place);
+        PT_AUTO_FREE char *separate = pt_debug_path(build_id, place);
         consider(files, separate, build_id, mapped);
-        free(separate);
     }
 }
 

@@ -169,7 +169,7 @@ static void keep_matching(const struct pt_live *live, const struct pt_rows_optio
     regex_t regex;
     if (!*options->filter || regcomp(&regex, options->filter, REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
         return;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
         pt_buffer_clear(&text);
@@ -178,7 +178,6 @@ static void keep_matching(const struct pt_live *live, const struct pt_rows_optio
             rows[kept++] = rows[i];
     }
     *count = kept;
-    pt_buffer_free(&text);
     regfree(&regex);
 }
 

@@ -37,9 +37,8 @@ static void adopt(struct pt_target *target, const struct pt_relative *relative)
 static bool has_library(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *path = pt_next_mapped(&at, "libpyprof");
+    PT_AUTO_FREE char *path = pt_next_mapped(&at, "libpyprof");
     bool found = path != NULL;
-    free(path);
     return found;
 }
 
@@ -58,7 +57,7 @@ static bool shares(int pid, const char *kind)
 /* Returns a path that still leads to the same directory when the process has ended and its PID is another's. */
 static char *lasting_path(const struct pt_process_info *subject, const char *inside, int *descriptor)
 {
-    char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
+    PT_AUTO_FREE char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
     struct pt_buffer lasting = {0};
     struct stat theirs, ours;
     bool same_root = shares(subject->pid, "mnt") && stat(top, &theirs) == 0 && stat("/", &ours) == 0 &&
@@ -77,8 +76,6 @@ static char *lasting_path(const struct pt_process_info *subject, const char *ins
         else
             pt_buffer_format(&lasting, "/proc/self/fd/%d%s", held, whole ? "" : inside);
     }
-    free(path);
-    free(top);
     return lasting.data;
 }
 
@@ -112,9 +109,8 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
         return false;
     }
     for (size_t i = 0; i < 2; i++) {
-        char *inside = places[i](subject);
+        PT_AUTO_FREE char *inside = places[i](subject);
         target->arguments[i] = lasting_path(subject, inside, &target->descriptors[i]);
-        free(inside);
     }
     target->pids_agree = subject->pid == subject->pid_inside;
     if (subject->age_ns)
