@@ -71,9 +71,11 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attri
 void pt_buffer_clear(struct pt_buffer *buffer);
 void pt_buffer_free(struct pt_buffer *buffer);
 
-/* Begin a declaration of pointers, and of buffers, that are freed wherever their block is left. */
-#define PT_AUTO_FREE   __attribute__((cleanup(pt_auto_free)))
-#define PT_AUTO_BUFFER __attribute__((cleanup(pt_buffer_free))) struct pt_buffer
+/* Begin a declaration of what is ended wherever its block is left: of structs that `end` takes the address of, of
+ * pointers to free, of buffers. */
+#define PT_AUTO(end)   __attribute__((cleanup(end)))
+#define PT_AUTO_FREE   PT_AUTO(pt_auto_free)
+#define PT_AUTO_BUFFER PT_AUTO(pt_buffer_free) struct pt_buffer
 void pt_auto_free(void *pointer);
 
 /* Finds items of a table by hash; it holds item numbers, never the items. Starts as {0}. */

@@ -72,8 +72,7 @@ static int try_to_make(const char *parent)
 {
     PT_AUTO_BUFFER path = {0};
     pt_buffer_format(&path, "%s/.pyprof-XXXXXX", parent);
-    int error = mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
-    return error;
+    return mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
 }
 
 /* Tests the nearest directory that exists: the library makes those that are missing. */
@@ -114,9 +113,8 @@ static bool is_full(const struct pt_process_info *subject, const char *directory
 {
     PT_AUTO_FREE char *path = pt_process_info_path(subject, directory);
     struct statvfs space;
-    bool full = statvfs(path, &space) == 0 &&
-                pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
-    return full;
+    return statvfs(path, &space) == 0 &&
+           pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
 }
 
 void pt_check_output(const struct pt_process_info *subject, struct pt_findings *findings)

@@ -114,8 +114,7 @@ static bool is_blocked(int pid, int tid, int signal)
     char name[64];
     snprintf(name, sizeof name, "task/%d/status", tid);
     PT_AUTO_FREE char *status = pt_proc_text(pid, name, NULL);
-    bool blocked = status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
-    return blocked;
+    return status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
 }
 
 static void check_task(void *data, int tid)

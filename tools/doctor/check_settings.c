@@ -110,8 +110,7 @@ static bool was_overwritten(const struct pt_process_info *subject)
     const char *at = subject->maps;
     PT_AUTO_FREE char *mapped = pt_next_mapped(&at, PT_LIBRARY),
                       *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
-    bool overwritten = mapped && !entry;
-    return overwritten;
+    return mapped && !entry;
 }
 
 void pt_check_settings(const struct pt_process_info *subject, struct pt_findings *findings)

@@ -86,7 +86,7 @@ static bool is_run(const struct pt_process_info *subject)
 static int examine_process(const struct pt_cli *cli, int pid)
 {
     struct pt_process_info subject;
-    struct pt_findings findings = {0};
+    PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
     if (!pt_process_info_read(pid, &subject)) {
         pt_find(&findings, PT_LEVEL_FAIL, "process", "there is no process %d", pid);
         pt_remedy(&findings, "if it has ended, 'pyprof report --pid %d' shows what it has left", pid);
@@ -102,7 +102,6 @@ static int examine_process(const struct pt_cli *cli, int pid)
         pt_process_info_free(&subject);
     }
     int status = finish(cli, &findings, "Sampling");
-    pt_findings_free(&findings);
     return status;
 }
 

@@ -85,8 +85,7 @@ static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *f
 {
     PT_AUTO_BUFFER name = {0};
     pt_native_name(&name, profile, frame, false);
-    uint32_t string = pt_intern_text(profile, name.data);
-    return string;
+    return pt_intern_text(profile, name.data);
 }
 
 uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame)

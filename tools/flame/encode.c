@@ -149,7 +149,7 @@ static void put_contexts(void *context, const char *word)
     struct pt_profile *profile = encoder->flame->merged;
     if (!strcmp(word, "thread") || !strcmp(word, "package"))
         return;
-    struct pt_group group = pt_group_by(profile, word);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, word);
     pt_json_begin(json, NULL, '{');
     pt_json_text(json, "by", word);
     pt_json_begin(json, "values", '[');
@@ -157,7 +157,6 @@ static void put_contexts(void *context, const char *word)
         pt_json_text(json, NULL, group.values[i] ? pt_string(profile, group.values[i]) : NULL);
     pt_json_end(json, ']');
     pt_json_end(json, '}');
-    pt_group_free(&group);
 }
 
 static const char *const native_levels[] = {

@@ -70,7 +70,7 @@ static void read_file(struct sources *sources, uint32_t number)
 static void find_functions(struct sources *sources)
 {
     const struct pt_profile *profile = sources->profile;
-    struct pt_line_sums totals = pt_line_sums_new(profile);
+    PT_AUTO(pt_line_sums_free) struct pt_line_sums totals = pt_line_sums_new(profile);
     struct hot_function *all = sources->functions = pt_alloc(profile->functions.count, sizeof *all);
     pt_line_sums_count(&totals, profile);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
@@ -93,7 +93,6 @@ static void find_functions(struct sources *sources)
     qsort(all, sources->count, sizeof *all, by_heat);
     for (uint32_t i = 0; i < sources->count && sources->sums.count < MAX_FILES; i++)
         pt_line_sums_add_file(&sources->sums, profile->functions.items[all[i].function].file);
-    pt_line_sums_free(&totals);
 }
 
 /* Reads the files, and counts their lines if there is one to show. */

@@ -106,16 +106,15 @@ static void keep_latest(void *data, const char *path)
     struct pt_files *latest = data, one = {0};
     pt_files_add(&one, path, false);
     bool later = one.count && (!latest->count || one.items->start_unix_ns > latest->items->start_unix_ns);
-    struct pt_files earlier = later ? *latest : one;
+    PT_AUTO(pt_files_free) struct pt_files earlier = later ? *latest : one;
     if (later)
         *latest = one;
-    pt_files_free(&earlier);
 }
 
 char *pt_fallback_latest(const char *directory)
 {
-    struct pt_files latest = {0};
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_files_free) struct pt_files latest = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     struct pt_buffer text = {0};
     size_t size = 0;
     pt_each_log(directory, keep_latest, &latest);
@@ -135,9 +134,7 @@ char *pt_fallback_latest(const char *directory)
         }
         pt_buffer_text(&text, command.length > COMMAND_LENGTH ? " …" : "");
     }
-    pt_segment_free(&segment);
     free(data);
-    pt_files_free(&latest);
     return text.data;
 }
 

@@ -142,7 +142,7 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     PT_AUTO_FREE char *data =
         stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PT_PROCESS_BYTES, &size) : NULL;
     int error = errno;
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
     bool usable = data && result == PT_READ_OK;
     if (usable) {
@@ -173,15 +173,13 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         if (!files->reasons[reason].path)
             files->reasons[reason].path = pt_strdup(path);
     }
-    pt_segment_free(&segment);
     return usable || !named;
 }
 
 bool pt_is_profile(const char *path)
 {
-    struct pt_files one = {0};
+    PT_AUTO(pt_files_free) struct pt_files one = {0};
     bool found = pt_files_add(&one, path, false) && one.count;
-    pt_files_free(&one);
     return found;
 }
 

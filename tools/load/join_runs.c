@@ -59,7 +59,7 @@ static bool may_be_siblings(const struct pt_file *x, const struct pt_file *y)
 
 static void read_ends(struct pt_file *file)
 {
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     size_t size = 0;
     PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
     bool read = data && pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK;
@@ -67,7 +67,6 @@ static void read_ends(struct pt_file *file)
     file->ended_unix_ns = ended && segment.end_unix_ns ? segment.end_unix_ns : UINT64_MAX;
     file->last_unix_ns = read ? segment.accounting.end_unix_ns : 0;
     file->read_size = file->size;
-    pt_segment_free(&segment);
 }
 
 /* Returns when the process ended, by its last file; UINT64_MAX if the log does not say: it runs, or was killed. */

@@ -76,8 +76,7 @@ uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
             pt_buffer_text(&line, "'");
         at += length + 1;
     }
-    uint32_t string = line.length ? pt_intern(ids->profile, line.data, line.length) : 0;
-    return string;
+    return line.length ? pt_intern(ids->profile, line.data, line.length) : 0;
 }
 
 struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segment *segment)

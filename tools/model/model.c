@@ -91,8 +91,7 @@ uint32_t pt_intern_text(struct pt_profile *profile, const char *text)
 uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
 {
     PT_AUTO_FREE char *clean = clean_text(text, length);
-    uint32_t string = pt_intern_text(profile, clean);
-    return string;
+    return pt_intern_text(profile, clean);
 }
 
 PT_DEFINE_ADD(uint32_t pt_add_module, struct pt_profile, modules, struct pt_module, item->path, item->build_id,

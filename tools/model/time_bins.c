@@ -14,12 +14,6 @@
 /* No log is longer. */
 #define LAST_BIN_NS (1ull << 61)
 
-bool pt_interval_has_time(const struct pt_interval *interval)
-{
-    const uint64_t most = UINT64_MAX / 4;
-    return interval->start_unix_ns && interval->wall_ns && interval->start_unix_ns < most && interval->wall_ns < most;
-}
-
 /* Returns the part of the value that belongs to the time before `at`. */
 static uint64_t part_before(const struct pt_interval *interval, uint64_t value, uint64_t at)
 {

@@ -23,8 +23,7 @@ static uint32_t hex_string(struct pt_profile *profile, const uint8_t *bytes, siz
     if (!any)
         return 0;
     PT_AUTO_FREE char *text = pt_hex(bytes, length);
-    uint32_t string = pt_intern_text(profile, text);
-    return string;
+    return pt_intern_text(profile, text);
 }
 
 void pt_trace_add(struct pt_profile *profile, uint32_t id, uint64_t cpu_ns, uint64_t samples)

@@ -28,7 +28,7 @@ static void add_up(struct pt_profile *profile, struct parts *parts, uint64_t *ns
 {
     PT_AUTO_FREE bool *application = pt_applications(profile);
     PT_AUTO_FREE uint32_t *met = pt_alloc(profile->functions.count, sizeof *met);
-    struct pt_group endpoints = pt_group_by(profile, PT_COUNTED_BY);
+    PT_AUTO(pt_group_free) struct pt_group endpoints = pt_group_by(profile, PT_COUNTED_BY);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         uint32_t value = pt_group_value(&endpoints, sample);
@@ -42,7 +42,6 @@ static void add_up(struct pt_profile *profile, struct parts *parts, uint64_t *ns
             parts->items.items[part].ns += sample->cpu_ns;
         }
     }
-    pt_group_free(&endpoints);
 }
 
 bool *pt_find_middleware(struct pt_profile *profile)

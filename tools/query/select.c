@@ -212,7 +212,7 @@ static void sum_kinds(struct pt_profile *profile)
 
 static void add_tasks(struct pt_profile *profile)
 {
-    struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
+    PT_AUTO(pt_task_stacks_free) struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -220,12 +220,11 @@ static void add_tasks(struct pt_profile *profile)
         sample.node = pt_task_stack(&stacks, profile, sample.node, sample.labels);
         pt_add_sample(profile, &sample);
     }
-    pt_task_stacks_free(&stacks);
 }
 
 static void fold_samples(struct pt_profile *profile, enum pt_native native)
 {
-    struct pt_fold fold = {.native = native};
+    PT_AUTO(pt_fold_free) struct pt_fold fold = {.native = native};
     uint32_t count;
     pt_fold_add(&fold, profile);
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
@@ -234,14 +233,13 @@ static void fold_samples(struct pt_profile *profile, enum pt_native native)
         sample.node = pt_fold_node(&fold, sample.node);
         pt_add_sample(profile, &sample);
     }
-    pt_fold_free(&fold);
 }
 
 /* Puts the value that --by asks for above each stack. */
 static void add_roots(struct pt_profile *profile)
 {
-    struct pt_group group = pt_group_by(profile, profile->request->by);
-    struct pt_task_stacks stacks = {0};
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, profile->request->by);
+    PT_AUTO(pt_task_stacks_free) struct pt_task_stacks stacks = {0};
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -253,8 +251,6 @@ static void add_roots(struct pt_profile *profile)
                 pt_stack_below(&stacks, profile, sample.node, pt_add_node(profile, 0, pt_add_pseudo(profile, text)));
         pt_add_sample(profile, &sample);
     }
-    pt_task_stacks_free(&stacks);
-    pt_group_free(&group);
 }
 
 bool pt_select(struct pt_profile *profile)

@@ -145,7 +145,7 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
         return awaits->is_coroutine[number] == YES;
     awaits->is_coroutine[number] = NO;
     pt_buffer_format(&heading, "async def %s", dot ? dot + 1 : name);
-    struct pt_source source = pt_source_read(awaits->profile, function);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_read(awaits->profile, function);
     for (uint32_t line = function->first_line; source.text && line < function->first_line + HEADING; line++) {
         size_t length;
         const char *text = pt_source_line(&source, line, &length);
@@ -158,7 +158,6 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
         awaits->is_coroutine[number] = YES;
         break;
     }
-    pt_source_free(&source);
     pt_buffer_free(&heading);
     return awaits->is_coroutine[number] == YES;
 }

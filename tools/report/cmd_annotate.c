@@ -86,7 +86,7 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
         pt_print_note("Nothing of it is in what was selected%s.", python ? "" : "; --native=all shows all native code");
         return;
     }
-    struct pt_source source = pt_source_of_file(profile, file->path);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_of_file(profile, file->path);
     if (source.state != PT_SOURCE_READ)
         pt_print_note("%s", pt_source_state_text(source.state, pt_string(profile, file->path)));
     size_t length;
@@ -114,7 +114,6 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
         else
             puts(i ? "" : "(line unknown)");
     }
-    pt_source_free(&source);
 }
 
 static int by_self(const void *a, const void *b)
@@ -126,7 +125,7 @@ static int by_self(const void *a, const void *b)
 static int annotate(const struct pt_profile *profile, const char *name, bool ci)
 {
     const struct whole whole = {pt_summary_program_ns(profile), pt_draws_of(profile), ci};
-    struct pt_line_sums files = find_files(profile, name);
+    PT_AUTO(pt_line_sums_free) struct pt_line_sums files = find_files(profile, name);
     if (files.count)
         pt_line_sums_count(&files, profile);
     if (!files.count) {
@@ -144,7 +143,6 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
         print_file(profile, &files.items[i], &whole);
     }
     int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
-    pt_line_sums_free(&files);
     return status;
 }
 

@@ -222,8 +222,7 @@ static bool name_sides(const struct pt_cli *cli, struct sides_named *named)
     if (cli->request.all || stat(cli->arguments[0], &given) != 0 || !S_ISDIR(given.st_mode))
         return name_latest_here(cli, named);
     PT_AUTO_FREE char *other = other_directory(&given);
-    bool done = name_runs(cli, cli->arguments, other, named);
-    return done;
+    return name_runs(cli, cli->arguments, other, named);
 }
 
 static int cannot_compare(const struct pt_cli *cli)

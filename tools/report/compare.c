@@ -133,7 +133,7 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
 static void add_groups(struct pt_comparison *comparison, int side)
 {
     struct pt_profile *profile = comparison->sides[side].profile;
-    struct pt_group group = pt_group_by(profile, comparison->group);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, comparison->group);
     uint32_t none = pt_intern_text(profile, PT_NO_GROUP), room = comparison->function_count;
     PT_AUTO_FREE struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
     PT_AUTO_FREE struct pt_request_sums *requests =
@@ -159,7 +159,6 @@ static void add_groups(struct pt_comparison *comparison, int side)
         one->clock.requests[side] = one->clocks[side].count;
         one->clock.ns[side] = requests[i].cpu_ns;
     }
-    pt_group_free(&group);
 }
 
 static void drop_uncounted(struct pt_comparison *comparison)

@@ -258,8 +258,7 @@ static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, co
     PT_AUTO_FREE uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
     for (uint32_t i = 0; i < hot->profile->nodes.count; i++)
         others_ns[i] = hot->samples_ns[i] - ns[i];
-    struct pt_hot_function function = pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
-    return function;
+    return pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
 }
 
 struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot)

@@ -187,7 +187,7 @@ static void print_lines(const struct pt_report *report, const struct hot_lines *
     uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
     PT_AUTO_FREE struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
     PT_AUTO_FREE struct pt_place *lines = lines_of(places, place_count, &count);
-    struct pt_source source = pt_source_read(profile, function);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
                        pt_string(profile, function->short_file),
@@ -211,7 +211,6 @@ static void print_lines(const struct pt_report *report, const struct hot_lines *
     }
     if (count > most)
         printf("%*sand %u more (--top %u)\n", TEXT_COLUMN, "", count - most, count);
-    pt_source_free(&source);
 }
 
 void pt_report_lines(const struct pt_report *report)

@@ -21,8 +21,7 @@ static uint32_t without_numbers(struct pt_profile *profile, const char *name)
         pt_buffer_text(&text, number ? "*" : "");
         at += other + number;
     }
-    uint32_t string = strpbrk(name, DIGITS) ? pt_intern_text(profile, text.data) : 0;
-    return string;
+    return strpbrk(name, DIGITS) ? pt_intern_text(profile, text.data) : 0;
 }
 
 static uint32_t row_of(struct pt_profile *profile, struct family *family, uint32_t stars)

@@ -81,7 +81,7 @@ static bool has_installed(const struct pt_report *report)
 static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
-    struct pt_group group = pt_group_by(profile, "package");
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, "package");
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -89,7 +89,6 @@ static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
             rows[pt_group_value(&group, sample) ?: none].self_ns += sample->cpu_ns;
     }
     *count = gather(rows, profile->strings.count);
-    pt_group_free(&group);
     return rows;
 }
 

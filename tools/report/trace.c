@@ -49,7 +49,7 @@ static int by_time(const void *a, const void *b)
 static struct spans spans_of(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
+    PT_AUTO(pt_group_free) struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
     struct spans spans = {0};
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -75,7 +75,6 @@ static struct spans spans_of(const struct pt_report *report)
     free(processes);
     free(threads);
     qsort(spans.items.items, spans.items.count, sizeof *spans.items.items, by_time);
-    pt_group_free(&names);
     return spans;
 }
 
@@ -85,7 +84,7 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
     uint32_t strings = profile->strings.count, *names = pt_alloc(strings, sizeof *names);
     PT_AUTO_FREE uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
     for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
-        struct pt_group group = pt_group_by(profile, contexts[i]);
+        PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, contexts[i]);
         memset(first_unix_ns, 0xff, strings * sizeof *first_unix_ns);
         for (uint32_t j = 0; j < profile->samples.count; j++) {
             const struct pt_sample *sample = &profile->samples.items[j];
@@ -96,7 +95,6 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
             first_unix_ns[trace] = unix_ns;
             names[trace] = name;
         }
-        pt_group_free(&group);
     }
     return names;
 }

@@ -91,7 +91,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
                                bool for_people)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_group group = pt_group_by(profile, by);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, by);
     struct pt_hot_functions *most = pt_hot_functions_new(profile, by, report->cli->lines);
     struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
     PT_AUTO_FREE struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
@@ -123,7 +123,6 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
     pt_hot_functions_free(most);
-    pt_group_free(&group);
     return values;
 }
 

@@ -28,12 +28,11 @@
 /* Returns the sequence number of the block that would follow; 0: none is to follow. */
 static uint32_t next_block(const struct pt_file *file, size_t *size)
 {
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, size);
     bool over = data && pt_segment_read(data, *size, NULL, &segment, NULL) == PT_READ_OK && segment.end == *size &&
                 (segment.end_reason == PP_END_EXIT || file->alive == PT_ALIVE_NO) && !segment.losses.truncated_bytes;
     uint32_t next = over ? segment.next : 0;
-    pt_segment_free(&segment);
     return next;
 }
 

@@ -107,8 +107,7 @@ static bool has_build_id(Elf *elf, const char *wanted)
     const void *bytes;
     ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
     PT_AUTO_FREE char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
-    bool same = hex && strcmp(hex, wanted) == 0;
-    return same;
+    return hex && strcmp(hex, wanted) == 0;
 }
 
 static bool has_dwarf(Elf *elf)

@@ -98,8 +98,7 @@ static bool open_shared(struct pt_debug_info *info, const char *path, struct pt_
         info->shared = dwarf_begin(info->shared_descriptor, DWARF_C_READ);
     if (info->shared)
         dwarf_setalt(info->dwarf, info->shared);
-    bool good = info->shared || access(beside.data, F_OK) != 0;
-    return good;
+    return info->shared || access(beside.data, F_OK) != 0;
 }
 
 static void find_units(struct pt_debug_info *info)

@@ -125,7 +125,7 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
                              uint64_t *whole_ns)
 {
     struct pt_profile *profile = live->follow->profile;
-    struct pt_group group = pt_group_by(profile, by);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, by);
     bool of_labels = group.of == PT_GROUP_OF_LABELS, of_thread = group.of == PT_GROUP_OF_THREAD;
     /* Items that are new since the last sums have none. */
     uint32_t items = of_labels   ? least(profile->label_sets.count, live->labels_capacity)
@@ -159,7 +159,6 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
         if (row.self_ns || row.requests)
             rows[(*count)++] = row;
     }
-    pt_group_free(&group);
     return rows;
 }
 

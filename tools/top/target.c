@@ -38,8 +38,7 @@ static bool has_library(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
     PT_AUTO_FREE char *path = pt_next_mapped(&at, "libpyprof");
-    bool found = path != NULL;
-    return found;
+    return path != NULL;
 }
 
 /* Returns whether the process is in our namespace of that kind. */
