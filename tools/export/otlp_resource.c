@@ -23,22 +23,17 @@ void pt_otlp_append_attribute(struct pt_buffer *to, unsigned field, const char *
         pt_proto_message(to, field, &message);
 }
 
-/* Without a name in the environment the default of OpenTelemetry's specification: some backends drop what has none. */
-static void append_service(struct pt_buffer *resource, const struct pt_profile *profile,
-                           const struct pt_process *process)
-{
-    PT_AUTO_BUFFER name = {0};
-    if (!process->service)
-        pt_buffer_format(&name, "unknown_service:%s", pt_base_name(pt_string(profile, process->executable)));
-    pt_otlp_append_attribute(resource, RESOURCE_ATTRIBUTE, "service.name",
-                             process->service ? pt_string(profile, process->service) : name.data, 0);
-}
-
 void pt_otlp_append_resource(struct pt_buffer *to, const struct pt_profile *profile, uint32_t number, uint64_t shown_ns)
 {
     const struct pt_process *process = &profile->processes.items[number];
     PT_AUTO_BUFFER resource = {0};
-    append_service(&resource, profile, process);
+    /* Without a name in the environment the default of OpenTelemetry's specification: some backends drop what has none.
+     */
+    PT_AUTO_BUFFER name = {0};
+    if (!process->service)
+        pt_buffer_format(&name, "unknown_service:%s", pt_base_name(pt_string(profile, process->executable)));
+    pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "service.name",
+                             process->service ? pt_string(profile, process->service) : name.data, 0);
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "process.pid", NULL, process->pid);
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "process.executable.path",
                              pt_string(profile, process->executable), 0);

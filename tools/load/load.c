@@ -23,26 +23,6 @@
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
 
-/* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere. */
-static void report_places(const struct pt_files *files, const struct pt_profile *profile)
-{
-    const char *path = NULL;
-    uint32_t count = 0;
-    bool all_ended = true;
-    for (uint32_t i = 0; i < files->count; i++) {
-        count += files->items[i].fallback;
-        path = files->items[i].fallback ? files->items[i].path : path;
-    }
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        all_ended &= profile->processes.items[i].ended;
-    if (count)
-        pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
-                      pt_plural(count, "s"), path, count > 1 ? " …" : "");
-    if (files->closed && !all_ended)
-        pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
-                      files->closed);
-}
-
 static void append_loss(struct pt_buffer *text, uint64_t count, const char *one, const char *several)
 {
     if (count)
@@ -68,7 +48,23 @@ static void report_losses(const struct pt_files *files, const struct pt_profile 
     if (text.length)
         pt_message_to(files->messages, "not read: %s", text.data + 2);
     pt_buffer_free(&text);
-    report_places(files, profile);
+    /* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere.
+     */
+    const char *path = NULL;
+    uint32_t count = 0;
+    bool all_ended = true;
+    for (uint32_t i = 0; i < files->count; i++) {
+        count += files->items[i].fallback;
+        path = files->items[i].fallback ? files->items[i].path : path;
+    }
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        all_ended &= profile->processes.items[i].ended;
+    if (count)
+        pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
+                      pt_plural(count, "s"), path, count > 1 ? " …" : "");
+    if (files->closed && !all_ended)
+        pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
+                      files->closed);
 }
 
 /* The part of the files that one thread reads. */

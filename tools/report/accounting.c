@@ -68,19 +68,6 @@ static void print_bill(const struct pt_report *report)
             pt_percent(billed_ns - cpu_ns, billed_ns));
 }
 
-static void print_other_labels(const struct pt_report *report)
-{
-    const struct pt_accounting *sum = &report->sum;
-    uint32_t processes = 0;
-    for (uint32_t i = 0; i < report->profile->processes.count; i++)
-        processes += report->profile->processes.items[i].accounting.other_labels_ns != 0;
-    if (processes)
-        pt_print_paragraph(0, 2,
-                           "%" PRIu64 " samples of %.2f s have a label (other): more than 1,000 combinations of labels "
-                           "in %u process%s",
-                           sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
-}
-
 static void print_open_ends(const struct pt_profile *profile)
 {
     struct pt_open_ends ends = pt_open_ends_of(profile);
@@ -119,7 +106,14 @@ void pt_report_accounting(const struct pt_report *report)
                            "%.2f s in %" PRIu64 " samples are " PP_PSEUDO_NOT_SELECTED
                            ": PYPROF_TRACES=%s keeps stacks of selected traces only",
                            pt_seconds(sum->not_selected_ns), sum->not_selected, pt_traces_setting(report->profile));
-    print_other_labels(report);
+    uint32_t processes = 0;
+    for (uint32_t i = 0; i < report->profile->processes.count; i++)
+        processes += report->profile->processes.items[i].accounting.other_labels_ns != 0;
+    if (processes)
+        pt_print_paragraph(0, 2,
+                           "%" PRIu64 " samples of %.2f s have a label (other): more than 1,000 combinations of labels "
+                           "in %u process%s",
+                           sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);

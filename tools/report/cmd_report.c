@@ -49,28 +49,6 @@ bool pt_report_json(const struct pt_report *report)
     return pt_json_end_document(&json);
 }
 
-/* Appends the selection, runs and paths of this report. */
-static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
-{
-    pt_append_selection(line, &cli->request.select);
-    pt_append_stack_options(line, &cli->request.select);
-    if (cli->request.all)
-        pt_buffer_text(line, " --all");
-    if (cli->request.run) {
-        pt_buffer_text(line, " --run ");
-        pt_append_argument(line, cli->request.run);
-    }
-    for (int i = 0; i < cli->argument_count; i++) {
-        pt_buffer_text(line, " ");
-        pt_append_argument(line, cli->arguments[i]);
-    }
-    PT_AUTO_FREE char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
-    if (directory) {
-        pt_buffer_text(line, " ");
-        pt_append_argument(line, directory);
-    }
-}
-
 /* Prints a command for what this report shows, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const char *command, const char *operand,
                           const char *purpose)
@@ -81,7 +59,24 @@ static void print_command(const struct pt_cli *cli, const char *before, const ch
         pt_buffer_text(&line, " ");
         pt_append_argument(&line, operand);
     }
-    append_profile(&line, cli);
+    /* Appends the selection, runs and paths of this report. */
+    pt_append_selection(&line, &cli->request.select);
+    pt_append_stack_options(&line, &cli->request.select);
+    if (cli->request.all)
+        pt_buffer_text(&line, " --all");
+    if (cli->request.run) {
+        pt_buffer_text(&line, " --run ");
+        pt_append_argument(&line, cli->request.run);
+    }
+    for (int i = 0; i < cli->argument_count; i++) {
+        pt_buffer_text(&line, " ");
+        pt_append_argument(&line, cli->arguments[i]);
+    }
+    PT_AUTO_FREE char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
+    if (directory) {
+        pt_buffer_text(&line, " ");
+        pt_append_argument(&line, directory);
+    }
     fputs(before, stdout);
     pt_print_styled(stdout, PT_STYLE_HEADING, "%s", line.data);
     uint32_t columns = pt_print_columns(stdout) ?: COLUMNS;

@@ -102,14 +102,6 @@ char *pt_debug_path(const char *build_id, unsigned place)
     return path.data;
 }
 
-static bool has_build_id(Elf *elf, const char *wanted)
-{
-    const void *bytes;
-    ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
-    PT_AUTO_FREE char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
-    return hex && strcmp(hex, wanted) == 0;
-}
-
 static bool has_dwarf(Elf *elf)
 {
     size_t names;
@@ -137,7 +129,10 @@ static int open_build(const char *path, const char *build_id, struct pt_mapped *
         pt_mapped_watch(mapped, path, &status);
         elf_version(EV_CURRENT);
         Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
-        same = has_build_id(elf, build_id);
+        const void *bytes;
+        ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
+        PT_AUTO_FREE char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
+        same = hex && strcmp(hex, build_id) == 0;
         *dwarf = same && has_dwarf(elf);
         elf_end(elf);
     }

@@ -78,19 +78,6 @@ static char *lasting_path(const struct pt_process_info *subject, const char *ins
     return lasting.data;
 }
 
-/* Returns NULL when it is not known. */
-static char *own_boot_id(void)
-{
-    char text[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file && !fgets(text, sizeof text, file))
-        *text = '\0';
-    if (file)
-        fclose(file);
-    text[strcspn(text, "\n")] = '\0';
-    return *text ? pt_strdup(text) : NULL;
-}
-
 static bool begin_with(struct pt_target *target, const struct pt_process_info *subject)
 {
     char *(*const places[])(const struct pt_process_info *) = {pt_output_directory, pt_output_fallback};
@@ -114,7 +101,14 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
     target->pids_agree = subject->pid == subject->pid_inside;
     if (subject->age_ns)
         target->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
-    target->boot_id = own_boot_id();
+    char text[64] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && !fgets(text, sizeof text, file))
+        *text = '\0';
+    if (file)
+        fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    target->boot_id = *text ? pt_strdup(text) : NULL;
     struct utsname name;
     const struct pt_relative own = {.pid = (uint64_t)subject->pid_inside,
                                     .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pt_strdup(name.nodename)
