@@ -7,7 +7,7 @@
 
 #include "base/memory.h"
 #include "base/print.h"
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "symbols/debug_files.h"
 
 #define SUMMARY_COLUMN 13

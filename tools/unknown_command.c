@@ -6,7 +6,7 @@
 
 #include "base/output.h"
 #include "base/print.h"
-#include "cli/commands.h"
+#include "cli/options.h"
 
 #define LONGEST  16 /* of names that are compared */
 #define MISTAKES 2  /* characters that are wrong, missing or too many in a misspelled name */

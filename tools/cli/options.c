@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-
 #define HIGHEST_NUMBER  1000000
 #define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
 #define HELP_COLUMN     23  /* where an option's help begins */

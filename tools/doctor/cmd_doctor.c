@@ -9,7 +9,7 @@
 #include "../base/library_path.h"
 #include "../base/output.h"
 #include "../base/terminal_text.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../model/frame_text.h"
 #include "checks.h"
 #include "findings.h"

@@ -9,7 +9,7 @@
 
 #include "../base/output.h"
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/find_files.h"
 #include "../log/reader.h"

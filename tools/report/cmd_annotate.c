@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/load.h"
 #include "../load/source_text.h"
 #include "../view/line_sums.h"

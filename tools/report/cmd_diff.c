@@ -8,7 +8,7 @@
 
 #include "../base/output.h"
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../flame/flame.h"
 #include "../load/files.h"
 #include "../load/load.h"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/load.h"
 #include "../load/runs.h"
 #include "../model/gil_gc.h"

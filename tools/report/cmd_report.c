@@ -6,7 +6,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../model/traces.h"

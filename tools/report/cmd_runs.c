@@ -8,7 +8,7 @@
 #include "../base/json.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/load.h"
 #include "../load/runs.h"
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "log_text.h"
 

@@ -13,7 +13,7 @@
 #include "../base/memory.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../doctor/checks.h"
 #include "../load/files.h"
 #include "child.h"

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../query/group.h"
 #include "screen.h"
 #include "terminal.h"
