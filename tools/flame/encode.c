@@ -2,7 +2,7 @@
 /*
  * What the page is given. Numbers are little-endian:
  *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,
- *   source: sources.h), then
+ *   source: pt_flame_sources), then
  *   columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;

@@ -8,9 +8,7 @@
 #include "../cli/options.h"
 #include "../query/group.h"
 #include "../view/uncertainty.h"
-#include "many.h"
-#include "nodes.h"
-#include "sources.h"
+#include "flame.h"
 
 #define LINE 57 /* bytes that make a line of 76 characters of base64 */
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "many.h"
+/* Makes the cells of profiles that are too large for a page as they are: CPU by thread is kept apart from CPU by
+ * time. */
+#include "flame.h"
 
 #include <stdlib.h>
 
 #include "../model/time_bins.h"
 #include "../view/sample_order.h"
-#include "nodes.h"
 
 #define GIL_STATES  ((uint32_t)(PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL))
 #define MAX_BUCKETS 400

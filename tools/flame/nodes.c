@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nodes.h"
+/* Makes one tree of the stacks of several profiles. */
+#include "flame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

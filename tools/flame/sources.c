@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sources.h"
+/* The source of the hottest Python functions, for the page: what `pyprof annotate` prints, with carets. */
+#include "flame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
