@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/print.h"
 #include "cli/options.h"
 #include "symbols/debug_files.h"

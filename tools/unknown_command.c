@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers a command that pyprof does not have: those of other profilers, misspelled ones, and programs to profile. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 
 #include "../base/memory.h"
 #include "../base/numbers.h"
-#include "../base/print.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"

@@ -15,7 +15,6 @@
 #include "../../preload/common/pseudo_frames.h"
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
-#include "../base/print.h"
 #include "checks.h"
 
 #define OUR_THREAD    "pyprof"

@@ -4,7 +4,6 @@
  * those readers' business (they find the cycles).
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "../view/summary.h"
 #include "call_graph.h"

@@ -10,7 +10,6 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/json.h"
-#include "../base/numbers.h"
 #include "../model/frame_text.h"
 #include "../model/time_bins.h"
 #include "../view/summary.h"

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "../base/gzip.h"
-#include "../base/print.h"
 #include "../model/frame_text.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"

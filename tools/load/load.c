@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "../base/numbers.h"
-#include "../model/frame_text.h"
 #include "../model/gil_gc.h"
 #include "../model/selection.h"
 #include "../query/select.h"

@@ -7,7 +7,6 @@
 #include "http_requests.h"
 #include "selection.h"
 #include "sums.h"
-#include "time_bins.h"
 #include "traces.h"
 
 static void accept_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *from)

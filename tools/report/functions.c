@@ -4,7 +4,6 @@
 
 #include "../model/frame_text.h"
 #include "../query/package.h"
-#include "../view/summary.h"
 #include "report.h"
 #include "rows.h"
 #include "sums_json.h"

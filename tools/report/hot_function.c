@@ -6,7 +6,6 @@
 
 #include "../../preload/common/label_kinds.h"
 #include "../model/frame_text.h"
-#include "../model/http_requests.h"
 #include "../query/group.h"
 #include "../query/package.h"
 #include "report.h"

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../base/print.h"
 #include "../query/package.h"
 #include "../view/summary.h"
 

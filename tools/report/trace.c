@@ -7,7 +7,6 @@
 
 #include "../../preload/common/label_kinds.h"
 #include "../base/print.h"
-#include "../base/terminal_text.h"
 #include "../model/traces.h"
 #include "../query/group.h"
 #include "../view/summary.h"

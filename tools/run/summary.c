@@ -16,7 +16,6 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../base/proto.h"
-#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"

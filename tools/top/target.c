@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../doctor/checks.h"
-#include "../load/follow.h"
 #include "../model/selection.h"
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
