@@ -72,7 +72,10 @@ static int open_beside(const char *path, char **temporary)
     return descriptor;
 }
 
-bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
+/* Calls write() with a file of another name, which takes the name of `path` at the end: no reader ever sees half a
+ * file, and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its
+ * errors are the stream's. False after a line on stderr. */
+static bool write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
@@ -103,7 +106,7 @@ bool pt_is_stdout(const char *path)
 bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     if (!pt_is_stdout(path))
-        return pt_write_file(path, write, data);
+        return write_file(path, write, data);
     write(data, stdout);
     return true;
 }

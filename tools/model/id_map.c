@@ -19,7 +19,8 @@ struct pt_part *pt_part_of(const struct pt_process *process, uint64_t number)
     return item == PT_NONE ? NULL : &process->parts.items[item];
 }
 
-bool pt_note_part(struct pt_process *process, uint64_t number)
+/* Notes that this part was read; returns false if it was noted before. */
+static bool note_part(struct pt_process *process, uint64_t number)
 {
     if (pt_part_of(process, number))
         return false;
@@ -91,7 +92,7 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     ids->process = pt_add_process(profile, instance);
     struct pt_process *process = &profile->processes.items[ids->process];
     /* The same segment again (a file and a merged one that holds it) must not count twice. */
-    ids->skipped = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
+    ids->skipped = segment->has_process && from->instance.length && !note_part(process, from->segment);
     process->segments += !ids->skipped;
     ids->alone = process->segments == 1;
     if (!segment->has_process || process->pid)

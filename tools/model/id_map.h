@@ -47,7 +47,4 @@ void pt_id_map_free(struct pt_id_map *ids);
 /* Returns the part with this number, NULL if it was not read. */
 struct pt_part *pt_part_of(const struct pt_process *process, uint64_t number);
 
-/* Notes that this part was read; returns false if it was noted before. */
-bool pt_note_part(struct pt_process *process, uint64_t number);
-
 #endif

@@ -19,7 +19,8 @@
 #define POOLS_FROM 10.0 /* per cent of the CPU time */
 #define COLUMNS    80   /* where there is no terminal */
 
-bool pt_report_json(const struct pt_report *report)
+/* Prints the whole report as JSON. Returns false if it could not be written. */
+static bool print_json(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
     struct pt_json json = pt_json_document(stdout);
@@ -179,7 +180,7 @@ int pt_cmd_report(const struct pt_cli *cli)
     report.draws = pt_draws_of(profile);
     bool written = true;
     if (cli->json)
-        written = pt_report_json(&report);
+        written = print_json(&report);
     else
         print_report(&report);
     pt_profile_free(profile);

@@ -135,8 +135,13 @@ static uint64_t total_of(const struct calls *calls, uint32_t text)
     return total_ns;
 }
 
-struct pt_hot_function pt_hot_path_function(const struct pt_profile *profile, const uint32_t *texts,
-                                            const uint32_t *packages, const uint64_t *ns, const uint64_t *others_ns)
+/* Returns the application's function that has most of the samples, or the package that has them below middleware,
+ * unless that is little: then goes from the outermost calls to where the samples part, and returns the function there.
+ * What starts a server is in all of its stacks and says nothing. texts: by frame (frame_text.h); packages: by node,
+ * text for a package that works for middleware or nothing of the application, 0 for others; ns: CPU time of the samples
+ * in question, by node; others_ns: of all others. */
+static struct pt_hot_function hot_path_function(const struct pt_profile *profile, const uint32_t *texts,
+                                                const uint32_t *packages, const uint64_t *ns, const uint64_t *others_ns)
 {
     struct calls calls = calls_of(profile, texts, packages, ns, others_ns);
     struct pt_hot_function hot = hot_application_function(profile, &calls);
@@ -257,7 +262,7 @@ static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, co
     PT_AUTO_FREE uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
     for (uint32_t i = 0; i < hot->profile->nodes.count; i++)
         others_ns[i] = hot->samples_ns[i] - ns[i];
-    return pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
+    return hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
 }
 
 struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot)

@@ -89,7 +89,4 @@ void pt_report_split(const struct pt_report *report, bool threads);
 /* Prints how much of the kernel's figure is accounted for, where the rest went if it is not all of it, and warnings. */
 void pt_report_accounting(const struct pt_report *report);
 
-/* Prints the whole report as JSON. Returns false if it could not be written. */
-bool pt_report_json(const struct pt_report *report);
-
 #endif

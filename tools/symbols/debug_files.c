@@ -45,7 +45,8 @@ void pt_mapped_begin(struct pt_mapped *mapped)
     cut = 0;
 }
 
-void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status)
+/* Notes a file and its status. Call before the file is mapped. */
+static void mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status)
 {
     *PT_APPEND(mapped) = (struct pt_mapped_file){pt_strdup(path), *status};
 }
@@ -126,7 +127,7 @@ static int open_build(const char *path, const char *build_id, struct pt_mapped *
         return -1;
     bool same = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     if (same) {
-        pt_mapped_watch(mapped, path, &status);
+        mapped_watch(mapped, path, &status);
         elf_version(EV_CURRENT);
         Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
         const void *bytes;

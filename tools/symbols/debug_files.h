@@ -22,9 +22,6 @@ struct pt_mapped {
 
 void pt_mapped_begin(struct pt_mapped *mapped);
 
-/* Notes a file and its status. Call before the file is mapped. */
-void pt_mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status);
-
 /* Returns whether a file was cut or written since pt_mapped_begin: what was read may be of another build. A file that
  * was replaced is still as it was. */
 bool pt_mapped_end(struct pt_mapped *mapped);
