@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Completion: shells ask `pyprof complete` what may follow. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "cli/commands.h"
+#include "cli/options.h"
 #include "load/load.h"
 #include "load/runs.h"
 
@@ -76,14 +75,6 @@ int pt_cmd_completion(const struct pt_cli *cli)
     return PT_EXIT_USAGE;
 }
 
-static void put_commands(const struct pt_command_table *commands)
-{
-    puts("help\thelp of a command");
-    for (unsigned i = 0; i < commands->count; i++)
-        if (!commands->items[i].hidden)
-            printf("%s\t%s\n", commands->items[i].name, commands->items[i].summary);
-}
-
 static void put_words(const char *words)
 {
     for (; *words; words += strspn(words, " ")) {
@@ -98,11 +89,10 @@ static void put_runs(void)
     struct pt_profile *profile =
         pt_load(&(struct pt_load_request){.keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr});
     uint32_t count = 0;
-    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
+    PT_AUTO_FREE struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL;
     for (uint32_t i = 0; i < count; i++)
         printf("%.8s\t%s\n", pt_string(profile, runs[i].run),
                pt_string(profile, profile->processes.items[runs[i].first].command_line));
-    free(runs);
     pt_profile_free(profile);
 }
 
@@ -126,7 +116,10 @@ int pt_cmd_complete(const struct pt_cli *cli)
     int last = cli->argument_count - 1;
     const struct pt_command *command = last > 0 ? pt_command_named(cli->commands, words[0]) : NULL;
     if (last <= 0 || (last == 1 && strcmp(words[0], "help") == 0)) {
-        put_commands(cli->commands);
+        puts("help\thelp of a command");
+        for (unsigned i = 0; i < cli->commands->count; i++)
+            if (!cli->commands->items[i].hidden)
+                printf("%s\t%s\n", cli->commands->items[i].name, cli->commands->items[i].summary);
         if (last <= 0)
             puts("--help\n--version");
         return PT_EXIT_OK;

@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/memory.h"
 #include "base/print.h"
-#include "cli/commands.h"
-#include "symbols/mapped.h"
+#include "cli/options.h"
+#include "symbols/debug_files.h"
 
 #define SUMMARY_COLUMN 13
 

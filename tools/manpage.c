@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../preload/common/pseudo_frames.h"
-#include "cli/commands.h"
+#include "cli/options.h"
 
 /* Text for roff: nothing in it is a request or an escape. */
 static void put_text(const char *text, size_t length)
@@ -117,15 +117,12 @@ static void put_frames(void)
          ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
          "Names in brackets are not functions:\n"
          ".TP\n.B " PP_PSEUDO_UNSAMPLED
-         "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's "
-         "ticks\n"
+         "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's ticks\n"
          ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
          ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
          ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
          ".TP\n.B " PP_PSEUDO_NOT_SELECTED
-         "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that "
-         "it "
-         "selects\n"
+         "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that it selects\n"
          ".TP\n.B " PP_PSEUDO_THREAD_EXIT "\nCPU time that the kernel bills for ending threads\n"
          ".TP\n.BR \"" PP_PSEUDO_NATIVE_TRUNCATED ": \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
          "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "

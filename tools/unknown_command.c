@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Answers a command that pyprof does not have: those of other profilers, misspelled ones, and programs to profile. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/output.h"
 #include "base/print.h"
-#include "cli/commands.h"
+#include "cli/options.h"
 
 #define LONGEST  16 /* of names that are compared */
 #define MISTAKES 2  /* characters that are wrong, missing or too many in a misspelled name */
@@ -93,7 +92,7 @@ static void append_program(struct pt_buffer *answer, char *const *words)
 
 void pt_unknown_command(const struct pt_command_table *commands, char *const *words)
 {
-    struct pt_buffer answer = {0};
+    PT_AUTO_BUFFER answer = {0};
     const char *name = words[0];
     const char *meant = nearest(commands, name);
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -107,5 +106,4 @@ void pt_unknown_command(const struct pt_command_table *commands, char *const *wo
         pt_error("no command '%s'; did you mean 'pyprof %s'?", name, meant);
     else
         pt_error("no command '%s'; 'pyprof --help' lists them", name);
-    pt_buffer_free(&answer);
 }

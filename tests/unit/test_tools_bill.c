@@ -1,8 +1,8 @@
 /* What `pyprof run` appends to a log: one whole block to a complete log, or nothing. */
 #include "log_fixture.h"
+#include "tools/load/files.h"
 #include "tools/load/load.h"
-#include "tools/load/read_file.h"
-#include "tools/run/bill.h"
+#include "tools/run/summary.h"
 #include "tools/view/summary.h"
 #include <setjmp.h>
 #include <signal.h>

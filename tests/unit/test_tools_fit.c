@@ -2,7 +2,6 @@
 #include "tools/base/fit.h"
 #include "tools/base/print.h"
 #include "tools/base/terminal_text.h"
-#include "tools/view/command.h"
 #include <locale.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -61,7 +61,7 @@ static struct pt_profile *seconds_of(const char *name, unsigned count)
 struct decoded {
     struct pt_buffer data;
     char *json;
-    struct pt_cursor columns[11];
+    struct pt_cursor columns[12];
 };
 
 static struct decoded decode(const struct pt_flame *flame)
@@ -70,7 +70,7 @@ static struct decoded decode(const struct pt_flame *flame)
     pt_flame_encode(&decoded.data, flame);
     assert_memory_equal(decoded.data.data, "PYF1", 4);
     size_t at = 4;
-    for (int i = -1; i < 11; i++) {
+    for (int i = -1; i < 12; i++) {
         const unsigned char *bytes = (const unsigned char *)decoded.data.data + at;
         uint32_t length = bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;
         at += 4 + (size_t)length;
@@ -292,7 +292,7 @@ static void times_out_of_reach_do_no_harm(void **state)
 static bool is_known_pseudo(const char *text, size_t length)
 {
     static const char *const known[] = {
-        PP_PSEUDO_NOT_SELECTED, PP_PSEUDO_GC, "[data-frame]", /* a selector of CSS */
+        PP_PSEUDO_NOT_SELECTED, "[data-frame]", /* a selector of CSS */
     };
     bool found = false;
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++)
@@ -304,8 +304,7 @@ static bool is_known_pseudo(const char *text, size_t length)
 static void page_has_the_names_of_pseudo_frames(void **state)
 {
     (void)state;
-    static const char *const parts[] = {PP_PSEUDO_PARTS};
-    char *page = strndup((const char *)pt_page_tail, pt_page_tail_size), rule[200] = "/^\\[(";
+    char *page = strndup((const char *)pt_page_tail, pt_page_tail_size);
     unsigned literals = 0;
     for (const char *at = page; (at = strstr(at, "\"[")); at++) {
         size_t length = strcspn(at + 1, "\"");
@@ -316,13 +315,6 @@ static void page_has_the_names_of_pseudo_frames(void **state)
             fail_msg("the page has %.*s, and pseudo_frames.h has not", (int)length, at + 1);
     }
     assert_true(literals > 1);
-    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        size_t length = strcspn(parts[i], "]");
-        sprintf(rule + strlen(rule), "%s%.*s%s", i ? "|" : "", (int)length - 1, parts[i] + 1,
-                parts[i][length] ? "\\]" : "");
-    }
-    strcat(rule, ")/;");
-    assert_non_null(strstr(page, rule));
     free(page);
 }
 

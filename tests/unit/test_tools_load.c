@@ -1,8 +1,8 @@
 /* Which files and runs are loaded, and what is refused. */
 #include "log_fixture.h"
-#include "tools/load/alive.h"
+#include "tools/load/files.h"
 #include "tools/load/load.h"
-#include "tools/view/open_ends.h"
+#include "tools/load/runs.h"
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
 #include "random.h"
 #include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
-#include "tools/report/request_clock.h"
+#include "tools/report/request_columns.h"
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -53,36 +53,28 @@ static void append_cut(struct pt_buffer *out, const char *text, uint32_t columns
 
 void pt_fit_text(struct pt_buffer *out, const char *text, uint32_t columns)
 {
-    struct pt_buffer shown = {0};
+    PT_AUTO_BUFFER shown = {0};
     pt_shown_text(&shown, text, 0);
     append_cut(out, shown.length ? shown.data : "", columns ? columns : UINT32_MAX, columns / 2);
-    pt_buffer_free(&shown);
-}
-
-/* Returns where the line number begins, with its colon; the end of the place if there is none. */
-static char *line_in(char *place)
-{
-    char *colon = strrchr(place, ':');
-    return colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? colon : place + strlen(place);
 }
 
 void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
 {
-    struct pt_buffer shown = {0};
+    PT_AUTO_BUFFER shown = {0};
     pt_shown_text(&shown, text, 0);
     char *place = shown.length ? strstr(shown.data, " (") : NULL;
     for (char *next = place; next; next = strstr(next + 1, " ("))
         place = next;
     if (!columns || !place || shown.data[shown.length - 1] != ')' || pt_shown_width(shown.data) <= columns) {
         append_cut(out, shown.length ? shown.data : "", columns ? columns : UINT32_MAX, columns / 2);
-        pt_buffer_free(&shown);
         return;
     }
     *place = '\0';
     place += 2;
     shown.data[shown.length - 1] = '\0';
-    struct pt_buffer path = {0};
-    const char *line = line_in(place);
+    PT_AUTO_BUFFER path = {0};
+    char *colon = strrchr(place, ':');
+    const char *line = colon && colon[1] && !colon[1 + strspn(colon + 1, "0123456789")] ? colon : place + strlen(place);
     pt_buffer_append(&path, place, (size_t)(line - place));
     uint32_t around = 3 + pt_shown_width(line), name = pt_shown_width(shown.data);
     uint32_t most = pt_shown_width(path.data ? path.data : ""), least = SHORTEST_PATH;
@@ -97,6 +89,4 @@ void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
     const char *base = path.data ? strrchr(path.data, '/') : NULL;
     append_cut(out, path.data ? path.data : "", room, base ? pt_shown_width(base) : room * 3 / 4);
     pt_buffer_format(out, "%s)", line);
-    pt_buffer_free(&path);
-    pt_buffer_free(&shown);
 }

@@ -35,7 +35,7 @@ static char *own_directory(void)
 char *pt_find_library(void)
 {
     static const char *const places[] = {"/" PT_LIBRARY, "/../lib/" PT_LIBRARY, "/../lib/pyprof/" PT_LIBRARY};
-    char *directory = own_directory();
+    PT_AUTO_FREE char *directory = own_directory();
     for (size_t i = 0; *directory && i < sizeof places / sizeof places[0]; i++) {
         struct pt_buffer candidate = {0};
         pt_buffer_format(&candidate, "%s%s", directory, places[i]);
@@ -50,7 +50,6 @@ char *pt_find_library(void)
             pt_error("%s: the loader takes no path with a colon or a semicolon: install pyprof elsewhere", path);
         if (!usable)
             free(path);
-        free(directory);
         return usable ? path : NULL;
     }
     /* The loader's own directories; nothing happens in a process without Python, so it can be tried here. */
@@ -58,7 +57,6 @@ char *pt_find_library(void)
     if (!found)
         pt_error(PT_LIBRARY " is neither in %s nor in %s/../lib nor in the loader's path: install it next to pyprof",
                  directory, directory);
-    free(directory);
     return found ? pt_strdup(PT_LIBRARY) : NULL;
 }
 
@@ -66,13 +64,12 @@ char *pt_find_library(void)
 static void append_entry(const char *variable, const char *entry)
 {
     const char *present = getenv(variable);
-    struct pt_buffer value = {0};
+    PT_AUTO_BUFFER value = {0};
     if (present && *present && !strstr(present, entry))
         pt_buffer_format(&value, "%s:%s", present, entry);
     else
         pt_buffer_text(&value, present && *present ? present : entry);
     setenv(variable, value.data, 1);
-    pt_buffer_free(&value);
 }
 
 bool pt_fits_preload(const char *library)
@@ -87,8 +84,7 @@ void pt_preload(const char *library)
         append_entry("LD_PRELOAD", library);
         return;
     }
-    char *directory = pt_strndup(library, (size_t)(name - library));
+    PT_AUTO_FREE char *directory = pt_strndup(library, (size_t)(name - library));
     append_entry("LD_LIBRARY_PATH", directory);
     append_entry("LD_PRELOAD", name + 1);
-    free(directory);
 }

@@ -188,6 +188,13 @@ void pt_buffer_free(struct pt_buffer *buffer)
     *buffer = (struct pt_buffer){0};
 }
 
+void pt_auto_free(void *pointer)
+{
+    void *memory;
+    memcpy(&memory, pointer, sizeof memory);
+    free(memory);
+}
+
 static void index_place(struct pt_index *index, uint64_t slot)
 {
     uint32_t at = (uint32_t)(slot >> 32) & index->mask;

@@ -71,6 +71,13 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attri
 void pt_buffer_clear(struct pt_buffer *buffer);
 void pt_buffer_free(struct pt_buffer *buffer);
 
+/* Begin a declaration of what is ended wherever its block is left: of structs that `end` takes the address of, of
+ * pointers to free, of buffers. */
+#define PT_AUTO(end)   __attribute__((cleanup(end)))
+#define PT_AUTO_FREE   PT_AUTO(pt_auto_free)
+#define PT_AUTO_BUFFER PT_AUTO(pt_buffer_free) struct pt_buffer
+void pt_auto_free(void *pointer);
+
 /* Finds items of a table by hash; it holds item numbers, never the items. Starts as {0}. */
 struct pt_index {
     uint64_t *slots; /* hash << 32 | item + 1; 0 is free */

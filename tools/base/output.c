@@ -72,12 +72,15 @@ static int open_beside(const char *path, char **temporary)
     return descriptor;
 }
 
-bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
+/* Calls write() with a file of another name, which takes the name of `path` at the end: no reader ever sees half a
+ * file, and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its
+ * errors are the stream's. False after a line on stderr. */
+static bool write_file(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     struct stat status;
     bool in_place = stat(path, &status) == 0 && !S_ISREG(status.st_mode), written = false;
     /* A link is followed: renaming would put a file in its place. */
-    char *real = realpath(path, NULL), *temporary = NULL;
+    PT_AUTO_FREE char *real = realpath(path, NULL), *temporary = NULL;
     const char *target = real ? real : path;
     int descriptor = in_place ? open(path, O_WRONLY | O_CLOEXEC) : open_beside(target, &temporary);
     FILE *out = descriptor >= 0 ? fdopen(descriptor, "wb") : NULL;
@@ -92,8 +95,6 @@ bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void 
         unlink(temporary);
     if (!in_place)
         watch_signals(NULL);
-    free(temporary);
-    free(real);
     return written;
 }
 
@@ -105,7 +106,7 @@ bool pt_is_stdout(const char *path)
 bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data)
 {
     if (!pt_is_stdout(path))
-        return pt_write_file(path, write, data);
+        return write_file(path, write, data);
     write(data, stdout);
     return true;
 }

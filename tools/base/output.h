@@ -8,11 +8,6 @@
 
 #include "memory.h"
 
-/* Calls write() with a file of another name, which takes the name of `path` at the end: no reader ever sees half a
- * file, and a signal that ends the program takes it away. What is no file (a pipe, /dev/null) is written as it is. Its
- * errors are the stream's. False after a line on stderr. */
-bool pt_write_file(const char *path, void (*write)(void *data, FILE *out), void *data);
-
 /* pt_write_file, or calls write() with stdout if path is NULL or "-", as pt_is_stdout says. */
 bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data);
 bool pt_is_stdout(const char *path);

@@ -17,6 +17,57 @@
 #define LONG_ROW  200
 #define LONG_LINE 400 /* columns of source and command lines where there is no terminal */
 
+static void hand_over(void (*function)(void *data, const char *text), void *data, const char *format, va_list arguments)
+{
+    if (!function)
+        return;
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
+    function(data, text);
+}
+
+void pt_message_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->message, to->data, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_to(const struct pt_messages *to, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    if (to)
+        hand_over(to->progress, to->data, format, arguments);
+    va_end(arguments);
+}
+
+void pt_progress_end(const struct pt_messages *to)
+{
+    if (to && to->progress)
+        to->progress(to->data, NULL);
+}
+
+static void print_message(void *data, const char *text)
+{
+    (void)data;
+    pt_message("%s", text);
+}
+
+static void print_progress(void *data, const char *text)
+{
+    static bool shown;
+    (void)data;
+    if (!isatty(STDERR_FILENO))
+        return;
+    if (text || shown)
+        fprintf(stderr, "\r\033[K%s", text ? text : "");
+    shown = text;
+}
+
+const struct pt_messages pt_messages_to_stderr = {.message = print_message, .progress = print_progress};
+
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
 
@@ -76,12 +127,11 @@ enum pt_style pt_style_of_share(double percent)
 
 void pt_print_text(FILE *out, const char *text, uint32_t used, enum pt_style style)
 {
-    struct pt_buffer shown = {0};
+    PT_AUTO_BUFFER shown = {0};
     uint32_t columns = pt_print_columns(out) ?: LONG_LINE;
     pt_shown_text(&shown, text, columns > used ? columns - used : 0);
     pt_print_styled(out, style, "%s", shown.length ? shown.data : "");
     putc('\n', out);
-    pt_buffer_free(&shown);
 }
 
 /* Returns the length of a unit at the beginning of the text, with marks after it; 0 if there is none. */
@@ -103,7 +153,7 @@ static size_t word_length(const char *text)
 static void print_words(FILE *out, uint32_t used, uint32_t indentation, bool whole, char *text)
 {
     uint32_t width = pt_print_columns(out), columns = width && width < READABLE ? width : READABLE;
-    struct pt_buffer shown = {0};
+    PT_AUTO_BUFFER shown = {0};
     bool first = true;
     for (char *at = text, *end; *(at += strspn(at, " ")); at = end) {
         end = at + word_length(at);
@@ -126,22 +176,19 @@ static void print_words(FILE *out, uint32_t used, uint32_t indentation, bool who
         first = false;
     }
     putc('\n', out);
-    pt_buffer_free(&shown);
 }
 
 void pt_put_paragraph(FILE *out, uint32_t used, uint32_t indentation, const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     va_end(arguments);
     print_words(out, used, indentation, false, text);
-    free(text);
 }
 
 void pt_print_whole_words(uint32_t indentation, const char *text)
 {
-    char *copy = pt_strdup(text);
+    PT_AUTO_FREE char *copy = pt_strdup(text);
     print_words(stdout, indentation, indentation, true, copy);
-    free(copy);
 }

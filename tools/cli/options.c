@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "commands.h"
-
 #define HIGHEST_NUMBER  1000000
 #define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
 #define HELP_COLUMN     23  /* where an option's help begins */
@@ -163,7 +161,7 @@ static bool check_duration(const char *name, const uint64_t *ns)
 
 static bool check_choice(const struct pt_option *option, const char *argument)
 {
-    struct pt_buffer known = {0};
+    PT_AUTO_BUFFER known = {0};
     size_t length = strlen(argument);
     bool found = false;
     for (const char *at = option->choices, *next; *at && !found; at = next) {
@@ -176,17 +174,7 @@ static bool check_choice(const struct pt_option *option, const char *argument)
     }
     if (!found)
         pt_error("--%s takes %s, not '%s'", option->name, known.data, argument);
-    pt_buffer_free(&known);
     return found;
-}
-
-/* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
-static void parse_by(struct pt_cli *cli, const char *argument)
-{
-    if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
-        cli->by = argument;
-    else
-        cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
 }
 
 static bool parse_option(struct pt_cli *cli, const struct pt_option *option, const char *argument)
@@ -206,7 +194,11 @@ static bool parse_option(struct pt_cli *cli, const struct pt_option *option, con
     case PT_DURATION:
         return parse_time(option->name, argument, field) && check_duration(option->name, field);
     case PT_BY:
-        parse_by(cli, argument);
+        /* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
+        if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
+            cli->by = argument;
+        else
+            cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
         break;
     case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
         if (!*argument) {
@@ -277,11 +269,6 @@ static bool parse_options(const struct pt_command *command, int argc, char **arg
     return true;
 }
 
-static enum pt_native native_named(const char *name)
-{
-    return strcmp(name, "all") == 0 ? PT_NATIVE_ALL : strcmp(name, "none") == 0 ? PT_NATIVE_NONE : PT_NATIVE_LIBRARIES;
-}
-
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     struct pt_selection *select = &cli->request.select;
@@ -296,7 +283,9 @@ bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struc
     if (select->to_ns == UINT64_MAX)
         select->to_ns = 0;
     if (cli->native)
-        select->native = native_named(cli->native);
+        select->native = strcmp(cli->native, "all") == 0    ? PT_NATIVE_ALL
+                         : strcmp(cli->native, "none") == 0 ? PT_NATIVE_NONE
+                                                            : PT_NATIVE_LIBRARIES;
     if (cli->traces || select->trace || (cli->request.by && strcmp(cli->request.by, "trace") == 0))
         cli->request.traces = PT_TRACES_ONLY;
     cli->request.typed = argv;

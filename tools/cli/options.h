@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parses the command line of every command into struct pt_cli. */
+/* Declares the commands, and parses the command line of each into struct pt_cli. */
 #ifndef PT_CLI_OPTIONS_H
 #define PT_CLI_OPTIONS_H
 
@@ -91,5 +91,29 @@ char *pt_command_text(const struct pt_command *command);
 
 /* Prints the command's help to stdout. */
 void pt_cli_help(const struct pt_command *command);
+
+/* The commands. Each returns its exit status (enum pt_exit). */
+int pt_cmd_run(const struct pt_cli *cli);
+int pt_cmd_report(const struct pt_cli *cli);
+int pt_cmd_top(const struct pt_cli *cli);
+int pt_cmd_info(const struct pt_cli *cli);
+int pt_cmd_flame(const struct pt_cli *cli);
+int pt_cmd_export(const struct pt_cli *cli);
+int pt_cmd_runs(const struct pt_cli *cli);
+int pt_cmd_diff(const struct pt_cli *cli);
+int pt_cmd_annotate(const struct pt_cli *cli);
+int pt_cmd_merge(const struct pt_cli *cli);
+int pt_cmd_doctor(const struct pt_cli *cli);
+int pt_cmd_library(const struct pt_cli *cli);
+int pt_cmd_completion(const struct pt_cli *cli);
+int pt_cmd_complete(const struct pt_cli *cli);
+int pt_cmd_manpage(const struct pt_cli *cli);
+int pt_cmd_debug_log(const struct pt_cli *cli);
+
+/* All of them. Only main uses it: it hands the table in. */
+extern const struct pt_command_table pt_commands;
+
+/* Says that the first of these words is not a command, and what may have been meant. */
+void pt_unknown_command(const struct pt_command_table *commands, char *const *words);
 
 #endif

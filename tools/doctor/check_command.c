@@ -98,7 +98,7 @@ static void say_python(const char *path, const struct pt_elf_facts *facts, struc
 static void check_preload(const struct pt_process_info *subject, const struct pt_elf_facts *program,
                           struct pt_findings *findings)
 {
-    char *present = pt_preload_entry(getenv("LD_PRELOAD")), *found = present ? NULL : pt_find_library();
+    PT_AUTO_FREE char *present = pt_preload_entry(getenv("LD_PRELOAD")), *found = present ? NULL : pt_find_library();
     if (!present && !found) {
         pt_find(findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " not found");
         pt_remedy(findings, "install it next to pyprof: make install");
@@ -106,8 +106,6 @@ static void check_preload(const struct pt_process_info *subject, const struct pt
         pt_find(findings, PT_LEVEL_OK, "library", "%s can be preloaded, %s", present ? present : found,
                 present ? "LD_PRELOAD names it" : "'pyprof run' does it");
     }
-    free(present);
-    free(found);
 }
 
 /* Programs that start another without LD_PRELOAD, where they have one of these options first; sudo always does. */
@@ -140,11 +138,10 @@ static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
     }
     if (!clears && !option)
         return true;
-    char *own = pt_own_path();
+    PT_AUTO_FREE char *own = pt_own_path();
     pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s%s%s removes LD_PRELOAD from the environment of what it starts", name,
             option ? " " : "", option ? option : "");
     pt_remedy(findings, "put '%s run --' after it, before the program that it starts", *own ? own : "pyprof");
-    free(own);
     return false;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks what the process has written. */
+/* Checks what the process has written, or the latest run in the default directory. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,9 +9,9 @@
 
 #include "../base/memory.h"
 #include "../base/numbers.h"
-#include "../base/print.h"
 #include "../load/files.h"
-#include "../load/read_file.h"
+#include "../load/load.h"
+#include "../load/runs.h"
 #include "../model/model.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
@@ -23,6 +23,64 @@
 #define LATE_NS       (5 * (uint64_t)NS_PER_SECOND) /* flushes come once a second */
 #define WORTH_NS      (NS_PER_SECOND / 2)           /* CPU used without a sample: not by chance */
 #define OWN_SHARE     100                           /* of the wall time, that the library's own thread may take */
+
+/* Adds the warnings of the library about one process. */
+static void add_notices(const struct pt_profile *profile, const struct pt_process *process,
+                        struct pt_findings *findings)
+{
+    for (uint32_t i = 0; i < process->notices.count; i++)
+        if (process->notices.items[i].severity)
+            pt_find(findings, PT_LEVEL_WARN, TOPIC, "process %" PRIu64 " says: %s", process->pid,
+                    pt_string(profile, process->notices.items[i].text));
+}
+
+static void check_run(const struct pt_profile *profile, const struct pt_run *run, struct pt_findings *findings)
+{
+    uint64_t samples = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (profile->processes.items[i].run == run->run)
+            samples += profile->processes.items[i].accounting.samples;
+    bool empty = !samples && run->cpu_ns > WORTH_NS;
+    pt_find(findings, empty ? PT_LEVEL_FAIL : PT_LEVEL_OK, TOPIC,
+            "the latest run, %.8s: %" PRIu32 " process%s, %.3f s CPU, %" PRIu64 " sample%s (%s)",
+            pt_string(profile, run->run), run->processes, pt_plural(run->processes, "es"), (double)run->cpu_ns / 1e9,
+            samples, pt_plural(samples, "s"), pt_string(profile, profile->processes.items[run->first].command_line));
+    if (empty)
+        pt_remedy(findings, "while it runs, 'pyprof doctor PID' says why");
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (profile->processes.items[i].run == run->run)
+            add_notices(profile, &profile->processes.items[i], findings);
+    PT_AUTO_BUFFER no_traces = {0};
+    pt_trace_sources_append(&no_traces, profile, PT_NONE, run->run);
+    if (no_traces.length)
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s", no_traces.data);
+}
+
+void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings)
+{
+    PT_AUTO_FREE char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    bool any = pt_each_log(directory, NULL, NULL) > 0;
+    PT_AUTO_FREE char *elsewhere = any ? NULL : pt_fallback_latest(fallback);
+    struct pt_load_request request = cli->request;
+    request.keep = PT_KEEP_SUMS;
+    struct pt_profile *profile = any ? pt_load(&request) : NULL;
+    if (elsewhere) {
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "none in %s; the latest in %s is of %s", directory, fallback, elsewhere);
+        pt_remedy(findings, "pyprof report %s", fallback);
+    } else if (!any) {
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "none yet in %s", directory);
+        pt_remedy(findings, "pyprof run -- python app.py");
+    } else if (!profile) {
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "what is in %s cannot be read", directory);
+        pt_remedy(findings, "files are private: ask as the user that wrote them, or as root");
+    } else {
+        uint32_t count;
+        PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
+        if (count)
+            check_run(profile, &runs[0], findings);
+    }
+    pt_profile_free(profile);
+}
 
 struct search {
     const struct pt_process_info *subject;
@@ -56,9 +114,8 @@ static char *find_log(const struct pt_process_info *subject)
         search.oldest_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
     char *directories[] = {pt_output_directory(subject), pt_output_fallback(subject)};
     for (size_t i = 0; i < sizeof directories / sizeof *directories; i++) {
-        char *path = pt_process_info_path(subject, directories[i]);
+        PT_AUTO_FREE char *path = pt_process_info_path(subject, directories[i]);
         pt_each_log(path, check_file, &search);
-        free(path);
         free(directories[i]);
     }
     return search.latest;
@@ -158,7 +215,7 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
         return;
     }
     size_t size;
-    char *data = pt_read_file(path, SIZE_MAX - 1, &size);
+    PT_AUTO_FREE char *data = pt_read_file(path, SIZE_MAX - 1, &size);
     int error = errno;
     struct pt_profile *profile = pt_profile_new(&(struct pt_load_request){.keep = PT_KEEP_SUMS});
     if (!data) {
@@ -172,6 +229,5 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
         check_process_of(subject, profile, pt_process_info_inside(subject, path), findings);
     }
     pt_profile_free(profile);
-    free(data);
     free(path);
 }

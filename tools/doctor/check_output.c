@@ -70,11 +70,9 @@ static bool become(const struct pt_process_info *subject)
  * write there. */
 static int try_to_make(const char *parent)
 {
-    struct pt_buffer path = {0};
+    PT_AUTO_BUFFER path = {0};
     pt_buffer_format(&path, "%s/.pyprof-XXXXXX", parent);
-    int error = mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
-    pt_buffer_free(&path);
-    return error;
+    return mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
 }
 
 /* Tests the nearest directory that exists: the library makes those that are missing. */
@@ -113,19 +111,17 @@ static int try_as(const struct pt_process_info *subject, const char *directory)
 
 static bool is_full(const struct pt_process_info *subject, const char *directory)
 {
-    char *path = pt_process_info_path(subject, directory);
+    PT_AUTO_FREE char *path = pt_process_info_path(subject, directory);
     struct statvfs space;
-    bool full = statvfs(path, &space) == 0 &&
-                pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
-    free(path);
-    return full;
+    return statvfs(path, &space) == 0 &&
+           pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
 }
 
 void pt_check_output(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->environment)
         return;
-    char *directory = pt_output_directory(subject), *fallback = pt_output_fallback(subject);
+    PT_AUTO_FREE char *directory = pt_output_directory(subject), *fallback = pt_output_fallback(subject);
     int error = try_as(subject, directory);
     if (!error && is_full(subject, directory)) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC,
@@ -148,6 +144,4 @@ void pt_check_output(const struct pt_process_info *subject, struct pt_findings *
             "-m 1770 -g GROUP DIR' before the start",
             (unsigned)subject->uid);
     }
-    free(directory);
-    free(fallback);
 }

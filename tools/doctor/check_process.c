@@ -96,10 +96,9 @@ static void find_python(const struct pt_process_info *subject, struct python *py
     pt_buffer_free(&program);
     char *mapped;
     for (const char *at = subject->maps; !found && (mapped = pt_next_mapped(&at, "libpython"));) {
-        char *here = pt_process_info_path(subject, mapped);
+        PT_AUTO_FREE char *here = pt_process_info_path(subject, mapped);
         /* replaced by an upgrade, it cannot be read any more: its name tells */
         found = examine(python, here, mapped) || (access(here, R_OK) != 0 && accept_name(python, mapped));
-        free(here);
         free(mapped);
     }
 }

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks whether samples can be taken: the library's thread, its timers, its signal, and the limits on all three. */
+/* Checks whether samples can be taken: what the kernel permits here, which a child tries; of a process the library's
+ * thread, its timers, its signal, and the limits on all three. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
-#include "../base/print.h"
 #include "checks.h"
 
 #define OUR_THREAD    "pyprof"
@@ -17,6 +22,64 @@
 #define LOOK_AGAIN_US 50000       /* signals are blocked for a moment at fork and at the end of threads */
 #define NEARLY_ALL    0.95
 #define FEW_TIMERS    64 /* left of RLIMIT_SIGPENDING */
+#define TOPIC         "machine"
+#define KILLED        (-1)
+
+/* Returns 0, an errno, or KILLED if a signal killed the child, as a seccomp filter does. */
+static int try_in_child(int (*attempt)(void))
+{
+    int status;
+    fflush(NULL);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(attempt());
+    if (child < 0 || waitpid(child, &status, 0) != child)
+        return errno;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
+}
+
+static const char *reason_of(int result)
+{
+    return result == KILLED ? "a seccomp filter kills processes that try" : strerror(result);
+}
+
+static int try_timer(void)
+{
+    struct sigevent event = {.sigev_notify = SIGEV_THREAD_ID, .sigev_signo = SIGURG};
+    struct itimerspec later = {.it_value = {.tv_sec = 3600}};
+    int id;
+    event._sigev_un._tid = (pid_t)syscall(SYS_gettid);
+    if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &event, &id) != 0 ||
+        syscall(SYS_timer_settime, id, 0, &later, NULL) != 0)
+        return errno;
+    return 0;
+}
+
+static int try_copy(void)
+{
+    char from = 'x', to = 0;
+    struct iovec local = {&to, 1}, remote = {&from, 1};
+    return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
+}
+
+void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings)
+{
+    int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
+    if (timer) {
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", reason_of(timer));
+        pt_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
+                                            : "have the seccomp profile permit timer_create, timer_settime and "
+                                              "timer_delete, as Docker's does");
+    }
+    if (copy) {
+        pt_find(findings, PT_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
+                reason_of(copy));
+        pt_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
+    }
+    if (!timer && !copy)
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "timer_create and process_vm_readv work");
+    pt_check_limit(subject, PT_LEVEL_WARN, findings);
+}
 
 struct timers {
     bool seen;
@@ -32,7 +95,7 @@ struct threads {
 static struct timers read_timers(int pid)
 {
     struct timers timers = {0};
-    char *text = pt_proc_text(pid, "timers", NULL);
+    PT_AUTO_FREE char *text = pt_proc_text(pid, "timers", NULL);
     timers.seen = text;
     for (const char *line = text; line && (line = strstr(line, "signal: ")); line++) {
         unsigned long long value;
@@ -42,7 +105,6 @@ static struct timers read_timers(int pid)
         timers.count++;
         timers.signal = number;
     }
-    free(text);
     return timers;
 }
 
@@ -50,10 +112,8 @@ static bool is_blocked(int pid, int tid, int signal)
 {
     char name[64];
     snprintf(name, sizeof name, "task/%d/status", tid);
-    char *status = pt_proc_text(pid, name, NULL);
-    bool blocked = status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
-    free(status);
-    return blocked;
+    PT_AUTO_FREE char *status = pt_proc_text(pid, name, NULL);
+    return status && pt_status_number(status, "SigBlk", 16) >> (signal - 1) & 1;
 }
 
 static void check_task(void *data, int tid)
@@ -124,7 +184,7 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
                          struct pt_findings *findings)
 {
     const char *name = pp_setting_signal_name(threads->signal);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (name)
         pt_buffer_format(&text, "SIG%s", name);
     else
@@ -143,7 +203,6 @@ static void check_signal(const struct pt_process_info *subject, const struct thr
     } else {
         pt_find(findings, PT_LEVEL_OK, "signal", "%s is handled, and blocked in no thread", text.data);
     }
-    pt_buffer_free(&text);
 }
 
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings)

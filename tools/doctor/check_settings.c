@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Checks the settings as the library will read them: it warns of the same ones. */
 #include <linux/perf_event.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -108,12 +107,9 @@ static void check_name(const char *name, size_t length, struct pt_findings *find
 static bool was_overwritten(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *mapped = pt_next_mapped(&at, PT_LIBRARY),
-         *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
-    bool overwritten = mapped && !entry;
-    free(mapped);
-    free(entry);
-    return overwritten;
+    PT_AUTO_FREE char *mapped = pt_next_mapped(&at, PT_LIBRARY),
+                      *entry = pt_preload_entry(pt_process_info_variable(subject, "LD_PRELOAD"));
+    return mapped && !entry;
 }
 
 void pt_check_settings(const struct pt_process_info *subject, struct pt_findings *findings)

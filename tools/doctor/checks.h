@@ -3,10 +3,23 @@
 #ifndef PT_DOCTOR_CHECKS_H
 #define PT_DOCTOR_CHECKS_H
 
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
 #include "../cli/options.h"
-#include "elf_facts.h"
 #include "findings.h"
 #include "process_info.h"
+
+/* What of a program file decides whether a library can be preloaded into it. */
+struct pt_elf_facts {
+    int class, machine;         /* ELFCLASS*, EM_* */
+    char interpreter[PATH_MAX]; /* the loader; "" for static programs and libraries */
+    bool python;                /* it holds an interpreter */
+    uint32_t python_version;    /* PY_VERSION_HEX; 0: it does not say (before 3.11) */
+    bool python_debug;
+    char sanitizer[64]; /* AddressSanitizer's library, if it needs that; else "" */
+};
 
 /* Runs all checks of a running process. Returns false if it is not sampled because it has no Python. */
 bool pt_check_process(const struct pt_process_info *subject, struct pt_findings *findings);
@@ -51,5 +64,11 @@ void pt_check_machine(const struct pt_process_info *subject, struct pt_findings 
 void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings);
 /* Checks the latest run in the default directory. */
 void pt_check_latest(const struct pt_cli *cli, struct pt_findings *findings);
+
+/* Returns false when it cannot be read (errno) or is no ELF file (errno 0). */
+bool pt_elf_facts_read(const char *path, struct pt_elf_facts *facts);
+
+/* "64-bit x86-64"; a static string. */
+const char *pt_elf_kind(const struct pt_elf_facts *facts);
 
 #endif

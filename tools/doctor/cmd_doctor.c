@@ -8,9 +8,9 @@
 #include "../base/fit.h"
 #include "../base/library_path.h"
 #include "../base/output.h"
-#include "../cli/commands.h"
+#include "../base/terminal_text.h"
+#include "../cli/options.h"
 #include "../model/frame_text.h"
-#include "../view/command.h"
 #include "checks.h"
 #include "findings.h"
 #include "process_info.h"
@@ -44,7 +44,7 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             continue;
         bool python = !child.ended && pt_check_process(&child, &own);
         const struct pt_finding *bad = pt_findings_first(&own, PT_LEVEL_FAIL);
-        struct pt_buffer typed = {0}, command = {0};
+        PT_AUTO_BUFFER typed = {0}, command = {0};
         pt_typed_command(&typed, child.command && *child.command ? child.command : child.name);
         pt_fit_text(&command, typed.length ? typed.data : "", NAME_COLUMNS);
         if (!python) {
@@ -57,8 +57,6 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
                     (double)child.cpu_ns / 1e9);
             sampled++;
         }
-        pt_buffer_free(&command);
-        pt_buffer_free(&typed);
         pt_findings_free(&own);
         pt_process_info_free(&child);
     }
@@ -88,7 +86,7 @@ static bool is_run(const struct pt_process_info *subject)
 static int examine_process(const struct pt_cli *cli, int pid)
 {
     struct pt_process_info subject;
-    struct pt_findings findings = {0};
+    PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
     if (!pt_process_info_read(pid, &subject)) {
         pt_find(&findings, PT_LEVEL_FAIL, "process", "there is no process %d", pid);
         pt_remedy(&findings, "if it has ended, 'pyprof report --pid %d' shows what it has left", pid);
@@ -104,7 +102,6 @@ static int examine_process(const struct pt_cli *cli, int pid)
         pt_process_info_free(&subject);
     }
     int status = finish(cli, &findings, "Sampling");
-    pt_findings_free(&findings);
     return status;
 }
 
@@ -120,12 +117,11 @@ static int examine_here(const struct pt_cli *cli, char *const *command)
     if (command) {
         pt_check_command(&own, command, &findings);
     } else {
-        char *library = pt_find_library();
+        PT_AUTO_FREE char *library = pt_find_library();
         if (library)
             pt_find(&findings, PT_LEVEL_OK, "library", "%s, pyprof " PYPROF_VERSION, library);
         else
             pt_find(&findings, PT_LEVEL_FAIL, "library", PT_LIBRARY " not found");
-        free(library);
     }
     pt_check_machine(&own, &findings);
     pt_check_settings(&own, &findings);

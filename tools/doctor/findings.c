@@ -44,15 +44,6 @@ const struct pt_finding *pt_findings_first(const struct pt_findings *findings, e
     return NULL;
 }
 
-/* A command that is to be typed is on one line: a line that breaks in a quoted argument would change it. */
-static void print_command(const char *command)
-{
-    struct pt_buffer shown = {0};
-    pt_shown_text(&shown, command, 0);
-    printf("%*s%s\n", INDENT + 3, "", shown.length ? shown.data : "");
-    pt_buffer_free(&shown);
-}
-
 void pt_findings_print(const struct pt_findings *findings)
 {
     for (uint32_t i = 0; i < findings->count; i++) {
@@ -66,8 +57,12 @@ void pt_findings_print(const struct pt_findings *findings)
         char *words = pt_strndup(one->remedy, length);
         pt_print_whole_words(INDENT + 3, words);
         free(words);
-        if (one->remedy[length])
-            print_command(one->remedy + length + 1);
+        if (one->remedy[length]) {
+            /* A command that is to be typed is on one line: a line that breaks in a quoted argument would change it. */
+            PT_AUTO_BUFFER shown = {0};
+            pt_shown_text(&shown, one->remedy + length + 1, 0);
+            printf("%*s%s\n", INDENT + 3, "", shown.length ? shown.data : "");
+        }
     }
 }
 

@@ -87,14 +87,13 @@ static uint64_t age_ns(int pid)
 static bool is_secure(int pid)
 {
     size_t size = 0;
-    char *bytes = pt_proc_text(pid, "auxv", &size);
+    PT_AUTO_FREE char *bytes = pt_proc_text(pid, "auxv", &size);
     bool secure = false;
     for (size_t at = 0; bytes && at + sizeof(Elf64_auxv_t) <= size; at += sizeof(Elf64_auxv_t)) {
         Elf64_auxv_t entry;
         memcpy(&entry, bytes + at, sizeof entry);
         secure |= entry.a_type == AT_SECURE && entry.a_un.a_val;
     }
-    free(bytes);
     return secure;
 }
 
@@ -196,10 +195,9 @@ char *pt_process_info_path(const struct pt_process_info *subject, const char *pa
 
 const char *pt_process_info_inside(const struct pt_process_info *subject, const char *path)
 {
-    char *top = pt_process_info_path(subject, "/");
+    PT_AUTO_FREE char *top = pt_process_info_path(subject, "/");
     size_t length = strlen(top);
     bool below = strncmp(path, top, length) == 0;
-    free(top);
     return below ? path + length - 1 : path;
 }
 

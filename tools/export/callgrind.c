@@ -4,9 +4,7 @@
  * those readers' business (they find the cycles).
  */
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "call_graph.h"
 #include "export.h"
@@ -92,8 +90,8 @@ void pt_export_callgrind(struct pt_profile *profile, const struct pt_export_opti
     struct pt_call_graph *graph = pt_call_graph_new(profile, true);
     struct writer writer = {.profile = profile, .graph = graph, .out = out};
     uint32_t functions = graph->functions.count, edge = 0, line = 0;
-    uint32_t *edges = PT_GROUP(&graph->edges, caller, functions, NULL),
-             *lines = PT_GROUP(&graph->lines, function, functions, NULL);
+    PT_AUTO_FREE uint32_t *edges = PT_GROUP(&graph->edges, caller, functions, NULL),
+                          *lines = PT_GROUP(&graph->lines, function, functions, NULL);
     uint64_t count = 0, ns = 0;
     put_header(&writer);
     for (uint32_t i = 0; i < graph->lines.count; i++) {
@@ -117,7 +115,5 @@ void pt_export_callgrind(struct pt_profile *profile, const struct pt_export_opti
     pt_numbering_free(&writer.objects);
     pt_numbering_free(&writer.functions);
     pt_buffer_free(&writer.text);
-    free(edges);
-    free(lines);
     pt_call_graph_free(graph);
 }

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "../base/output.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "export.h"
@@ -18,7 +18,7 @@ static const struct pt_format *format_of(const struct pt_cli *cli)
 
 static void complain_of_format(const struct pt_cli *cli)
 {
-    struct pt_buffer known = {0};
+    PT_AUTO_BUFFER known = {0};
     pt_formats_list(&known);
     if (pt_is_stdout(cli->output))
         pt_error("missing format: use -o FILE with the extension of a format, or --format NAME:\n%s", known.data);
@@ -26,7 +26,6 @@ static void complain_of_format(const struct pt_cli *cli)
         pt_error("%s: a page for the browser is made by: pyprof flame -o %s", cli->output, cli->output);
     else
         pt_error("%s: no format has this extension; use --format NAME, or one of these:\n%s", cli->output, known.data);
-    pt_buffer_free(&known);
 }
 
 /* The limits for formats that show times: more samples are merged over time. */

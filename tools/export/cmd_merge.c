@@ -2,17 +2,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../base/output.h"
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/find_files.h"
-#include "../load/read_file.h"
 #include "../log/reader.h"
 
 struct merge {
@@ -49,14 +47,13 @@ static void write_merged(void *data, FILE *out)
         const struct pt_file *file = &merge->files->items[i];
         size_t size;
         pt_progress_to(merge->files->messages, "merging %u of %u files", i + 1, merge->files->count);
-        char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
+        PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
         if (data) {
             copy_segments(merge, data, size, out);
         } else {
             pt_error("%s: %s", file->path, strerror(errno));
             merge->failed = true;
         }
-        free(data);
     }
     pt_progress_end(merge->files->messages);
 }
@@ -78,7 +75,7 @@ static bool is_input(const struct pt_files *files, const char *output)
 
 static void say_merged(const struct merge *merge, const char *output)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     bool small = merge->bytes < 1 << 20;
     pt_buffer_format(&text, "merged %" PRIu64 " part%s, %.1f %s", merge->segments, pt_plural(merge->segments, "s"),
                      (double)merge->bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB");
@@ -90,7 +87,6 @@ static void say_merged(const struct merge *merge, const char *output)
         pt_buffer_format(&text, "incomplete blocks at the end of a file%s", merge->files->unusable ? ", " : "");
     pt_files_append_unusable(&text, merge->files);
     pt_message("%s", text.data);
-    pt_buffer_free(&text);
 }
 
 int pt_cmd_merge(const struct pt_cli *cli)

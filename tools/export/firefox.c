@@ -10,10 +10,8 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/json.h"
-#include "../base/numbers.h"
 #include "../model/frame_text.h"
 #include "../model/time_bins.h"
-#include "../view/numbering.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
@@ -63,16 +61,6 @@ static void end_table(struct pt_json *json, uint32_t count)
 static uint32_t string(struct writer *writer, uint32_t text)
 {
     return pt_number(&writer->strings, text) - 1;
-}
-
-/* Parents come before their children. */
-static void number_nodes(struct writer *writer)
-{
-    bool *used = pt_nodes_used(writer->profile);
-    for (uint32_t i = 1; i < writer->profile->nodes.count; i++)
-        if (used[i])
-            pt_number(&writer->stacks, i);
-    free(used);
 }
 
 static const struct pt_node *node_of(const struct writer *writer, uint32_t stack)
@@ -308,7 +296,7 @@ static void put_thread(struct writer *writer, const struct pt_sample *samples, u
 static void put_threads(struct writer *writer)
 {
     uint32_t count;
-    struct pt_sample *samples = pt_samples_in_time(writer->profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_samples_in_time(writer->profile, &count);
     pt_json_begin(&writer->json, "threads", '[');
     for (uint32_t i = 0, first; i < count;) {
         for (first = i; i < count && samples[i].thread == samples[first].thread;)
@@ -316,7 +304,6 @@ static void put_threads(struct writer *writer)
         put_thread(writer, &samples[first], i - first);
     }
     pt_json_end(&writer->json, ']');
-    free(samples);
 }
 
 static void put_meta(struct writer *writer)
@@ -328,7 +315,7 @@ static void put_meta(struct writer *writer)
                                                 {"Garbage collection", "orange"}};
     const struct pt_process *process = &writer->profile->processes.items[0];
     struct pt_json *json = &writer->json;
-    struct pt_buffer accounting = {0};
+    PT_AUTO_BUFFER accounting = {0};
     pt_summary_append_accounting(writer->profile, &accounting);
     pt_json_begin(json, "meta", '{');
     pt_json_format(json, "interval", "%.3f", (double)process->period_ns / NS_PER_MS);
@@ -359,7 +346,6 @@ static void put_meta(struct writer *writer)
     pt_json_format(json, "sampleUnits", "{\"time\":\"ms\",\"eventDelay\":\"ms\",\"threadCPUDelta\":\"ns\"}");
     pt_json_end(json, '}');
     pt_json_format(json, "pages", "[]");
-    pt_buffer_free(&accounting);
 }
 
 void pt_export_firefox(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
@@ -367,7 +353,12 @@ void pt_export_firefox(struct pt_profile *profile, const struct pt_export_option
     struct writer writer = {.profile = profile, .options = options, .json = {.out = out}};
     pt_profile_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.texts = pt_frame_texts(profile, false);
-    number_nodes(&writer);
+    /* Parents come before their children. */
+    bool *used = pt_nodes_used(writer.profile);
+    for (uint32_t i = 1; i < writer.profile->nodes.count; i++)
+        if (used[i])
+            pt_number(&writer.stacks, i);
+    free(used);
     pt_json_begin(&writer.json, NULL, '{');
     put_meta(&writer);
     put_shared(&writer);

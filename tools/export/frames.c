@@ -9,13 +9,83 @@
 #include "../model/frame_text.h"
 #include "../view/sample_order.h"
 
+uint32_t pt_number(struct pt_numbering *numbering, uint32_t item)
+{
+    numbering->given = pt_grow(numbering->given, &numbering->capacity, (uint64_t)item + 1, sizeof *numbering->given);
+    if (!numbering->given[item]) {
+        numbering->order = pt_grow(numbering->order, &numbering->order_capacity, (uint64_t)numbering->count + 1,
+                                   sizeof *numbering->order);
+        numbering->order[numbering->count++] = item;
+        numbering->given[item] = numbering->count;
+    }
+    return numbering->given[item];
+}
+
+void pt_numbering_free(struct pt_numbering *numbering)
+{
+    free(numbering->given);
+    free(numbering->order);
+    *numbering = (struct pt_numbering){0};
+}
+
+PT_DEFINE_ADD(static uint32_t add, struct pt_function_table, functions, struct pt_table_function, item->name,
+              item->system_name, item->file, item->first_line)
+
+uint32_t pt_number_function(struct pt_function_table *table, struct pt_table_function function)
+{
+    return add(table, &function) + 1;
+}
+
+void pt_function_table_free(struct pt_function_table *table)
+{
+    PT_FREE_TABLE(&table->functions);
+    *table = (struct pt_function_table){0};
+}
+
+enum { VALUE_TYPE = 1, VALUE_UNIT };
+enum { LINE_FUNCTION = 1, LINE_NUMBER, LINE_COLUMN };
+
+void pt_append_value_type(struct pt_buffer *to, unsigned field, struct pt_numbering *strings,
+                          struct pt_profile *profile, const char *type, const char *unit)
+{
+    PT_AUTO_BUFFER message = {0};
+    pt_proto_number(&message, VALUE_TYPE, pt_number_text(strings, profile, type));
+    pt_proto_number(&message, VALUE_UNIT, pt_number_text(strings, profile, unit));
+    pt_proto_message(to, field, &message);
+}
+
+void pt_append_line(struct pt_buffer *to, unsigned field, uint32_t function, uint32_t line, uint32_t column)
+{
+    PT_AUTO_BUFFER message = {0};
+    pt_proto_number(&message, LINE_FUNCTION, function);
+    pt_proto_number(&message, LINE_NUMBER, line);
+    pt_proto_number(&message, LINE_COLUMN, column);
+    pt_proto_message(to, field, &message);
+}
+
+void pt_append_function_fields(struct pt_buffer *message, unsigned first, struct pt_numbering *strings,
+                               const struct pt_table_function *function)
+{
+    pt_proto_number(message, first, pt_number_string(strings, function->name));
+    pt_proto_number(message, first + 1, pt_number_string(strings, function->system_name));
+    pt_proto_number(message, first + 2, pt_number_string(strings, function->file));
+    pt_proto_number(message, first + 3, function->first_line);
+}
+
+void pt_append_mapping_fields(struct pt_buffer *message, unsigned first, struct pt_numbering *strings,
+                              const struct pt_module *module)
+{
+    pt_proto_number(message, first, module->start);
+    pt_proto_number(message, first + 1, module->limit);
+    pt_proto_number(message, first + 2, module->file_offset);
+    pt_proto_number(message, first + 3, pt_number_string(strings, module->path));
+}
+
 static uint32_t native_name(struct pt_profile *profile, const struct pt_frame *frame)
 {
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     pt_native_name(&name, profile, frame, false);
-    uint32_t string = pt_intern_text(profile, name.data);
-    pt_buffer_free(&name);
-    return string;
+    return pt_intern_text(profile, name.data);
 }
 
 uint32_t pt_plain_symbol(struct pt_profile *profile, const struct pt_frame *frame)
@@ -89,7 +159,7 @@ static void place_nodes(struct order *order)
 {
     const struct pt_node *nodes = order->profile->nodes.items;
     uint32_t count = order->profile->nodes.count;
-    uint32_t *sizes = pt_alloc(count, sizeof *sizes), *next = pt_alloc(count, sizeof *next);
+    PT_AUTO_FREE uint32_t *sizes = pt_alloc(count, sizeof *sizes), *next = pt_alloc(count, sizeof *next);
     order->places = pt_alloc(count, sizeof *order->places);
     for (uint32_t i = count; i-- > 1;)
         sizes[nodes[i].parent] += ++sizes[i];
@@ -98,8 +168,6 @@ static void place_nodes(struct order *order)
         next[nodes[i].parent] += sizes[i];
         next[i] = order->places[i] + 1;
     }
-    free(sizes);
-    free(next);
 }
 
 static int by_time(const void *a, const void *b, void *data)

@@ -44,8 +44,8 @@ static void append_base64(struct pt_buffer *text, const unsigned char *data, siz
 static void append_body(struct pt_buffer *record, struct pt_profile *profile, const struct pt_export_options *options)
 {
     struct pt_export_options events = *options;
-    struct pt_buffer text = {0}, any = {0};
-    char *data = NULL;
+    PT_AUTO_BUFFER text = {0}, any = {0};
+    PT_AUTO_FREE char *data = NULL;
     size_t length = 0;
     FILE *stream = open_memstream(&data, &length);
     if (!stream)
@@ -56,9 +56,6 @@ static void append_body(struct pt_buffer *record, struct pt_profile *profile, co
     append_base64(&text, (const unsigned char *)data, length);
     pt_proto_bytes(&any, VALUE_STRING, text.data, text.length);
     pt_proto_message(record, RECORD_BODY, &any);
-    free(data);
-    pt_buffer_free(&text);
-    pt_buffer_free(&any);
 }
 
 static uint64_t count_frames(const struct pt_profile *profile)
@@ -73,23 +70,6 @@ static uint64_t count_frames(const struct pt_profile *profile)
 static void append_attribute(struct pt_buffer *record, const char *key, const char *value, uint64_t number)
 {
     pt_otlp_append_attribute(record, RECORD_ATTRIBUTES, key, value, number);
-}
-
-/* The profile's samples are those of the record. */
-static void append_record(struct pt_buffer *scope, struct pt_profile *profile, const struct pt_process *process,
-                          enum source source, const struct pt_export_options *options)
-{
-    struct pt_buffer record = {0};
-    pt_proto_fixed64(&record, RECORD_TIME, process->end_unix_ns);
-    append_body(&record, profile, options);
-    append_attribute(&record, "profiling.data.format", "pprof-gzip-base64", 0);
-    append_attribute(&record, "profiling.data.type", "cpu", 0);
-    append_attribute(&record, "com.splunk.sourcetype", "otel.profiling", 0);
-    append_attribute(&record, "profiling.data.total.frame.count", NULL, count_frames(profile));
-    append_attribute(&record, "profiling.instrumentation.source", source_names[source], 0);
-    pt_proto_fixed64(&record, RECORD_OBSERVED, process->end_unix_ns);
-    pt_proto_message(scope, SCOPE_LOGS_RECORDS, &record);
-    pt_buffer_free(&record);
 }
 
 /* Samples in the order of processes and sources, of which `ends` has two for each process. */
@@ -117,7 +97,7 @@ static void put_process(struct pt_profile *profile, const struct order *order, u
                         const struct pt_export_options *options, FILE *out)
 {
     const struct pt_process process = profile->processes.items[number];
-    struct pt_buffer resource = {0}, scope = {0}, whole = {0};
+    PT_AUTO_BUFFER resource = {0}, scope = {0}, whole = {0};
     uint64_t shown_ns = 0;
     pt_otlp_append_scope(&scope, "otel.profiling");
     size_t empty = scope.length;
@@ -125,7 +105,18 @@ static void put_process(struct pt_profile *profile, const struct order *order, u
         set_samples(profile, order, number * SOURCES + source);
         if (!profile->samples.count || (source == CONTINUOUS && is_only_snapshot(profile, &process)))
             continue;
-        append_record(&scope, profile, &process, source, options);
+        /* The profile's samples are those of the record. */
+        struct pt_buffer record = {0};
+        pt_proto_fixed64(&record, RECORD_TIME, process.end_unix_ns);
+        append_body(&record, profile, options);
+        append_attribute(&record, "profiling.data.format", "pprof-gzip-base64", 0);
+        append_attribute(&record, "profiling.data.type", "cpu", 0);
+        append_attribute(&record, "com.splunk.sourcetype", "otel.profiling", 0);
+        append_attribute(&record, "profiling.data.total.frame.count", NULL, count_frames(profile));
+        append_attribute(&record, "profiling.instrumentation.source", source_names[source], 0);
+        pt_proto_fixed64(&record, RECORD_OBSERVED, process.end_unix_ns);
+        pt_proto_message(&scope, SCOPE_LOGS_RECORDS, &record);
+        pt_buffer_free(&record);
         if (source == CONTINUOUS || !shown_ns)
             shown_ns = pt_profile_cpu_ns(profile);
     }
@@ -135,17 +126,14 @@ static void put_process(struct pt_profile *profile, const struct order *order, u
         pt_proto_message(&whole, DATA_RESOURCE_LOGS, &resource);
         fwrite(whole.data, 1, whole.length, out);
     }
-    pt_buffer_free(&resource);
-    pt_buffer_free(&scope);
-    pt_buffer_free(&whole);
 }
 
 void pt_export_otel_logs(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     uint32_t count, left, groups = profile->processes.count * SOURCES;
-    struct pt_sample *samples = pt_take_samples(profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_take_samples(profile, &count);
     struct order order = {.samples = samples};
-    uint32_t *group_of = pt_alloc(count, sizeof *group_of);
+    PT_AUTO_FREE uint32_t *group_of = pt_alloc(count, sizeof *group_of);
     for (uint32_t i = 0; i < count; i++)
         group_of[i] = profile->threads.items[samples[i].thread].process * SOURCES +
                       (samples[i].state & PT_STATE_TRACED ? SNAPSHOT : CONTINUOUS);
@@ -155,8 +143,6 @@ void pt_export_otel_logs(struct pt_profile *profile, const struct pt_export_opti
     free(pt_take_samples(profile, &left));
     for (uint32_t i = 0; i < count; i++)
         pt_append_sample(profile, &samples[i]);
-    free(group_of);
     free(order.numbers);
     free(order.ends);
-    free(samples);
 }

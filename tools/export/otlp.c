@@ -14,7 +14,6 @@
 #include "../view/sample_order.h"
 #include "export.h"
 #include "frames.h"
-#include "messages.h"
 #include "otlp_resource.h"
 
 enum { DATA_RESOURCE_PROFILES = 1, DATA_DICTIONARY };
@@ -105,18 +104,11 @@ static bool is_traced(const struct pt_sample *sample)
     return sample->state & PT_STATE_TRACED;
 }
 
-/* A single sample has the link to its span, and its time. */
-static void append_link_of(struct writer *writer, struct pt_buffer *message, const struct pt_sample *sample)
-{
-    struct pt_trace_ids ids = pt_trace_ids_of(writer->profile, sample);
-    pt_proto_number(message, SAMPLE_LINK, 1 + add_link(writer, &ids));
-}
-
 static void append_sample(struct writer *writer, struct pt_buffer *to, const struct pt_sample *sample, uint64_t value)
 {
     struct pt_profile *profile = writer->profile;
     const struct pt_label_set set = profile->label_sets.items[sample->labels];
-    struct pt_buffer message = {0}, key = {0};
+    PT_AUTO_BUFFER message = {0}, key = {0};
     uint32_t count = put_thread_attributes(writer, sample->thread);
     bool traced = is_traced(sample);
     for (uint32_t i = set.first + (traced ? PT_TRACE_LABELS : 0); i < set.first + set.count; i++) {
@@ -128,14 +120,15 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     }
     pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
     pt_proto_numbers(&message, SAMPLE_ATTRIBUTES, writer->numbers, count);
-    if (traced)
-        append_link_of(writer, &message, sample);
+    if (traced) {
+        /* A single sample has the link to its span, and its time. */
+        struct pt_trace_ids ids = pt_trace_ids_of(writer->profile, sample);
+        pt_proto_number(&message, SAMPLE_LINK, 1 + add_link(writer, &ids));
+    }
     pt_proto_numbers(&message, SAMPLE_VALUES, &value, 1);
     if (traced)
         pt_proto_fixed64s(&message, SAMPLE_TIMES, &(uint64_t){pt_sample_unix_ns(profile, sample)}, 1);
     pt_proto_message(to, PROFILE_SAMPLES, &message);
-    pt_buffer_free(&message);
-    pt_buffer_free(&key);
 }
 
 /* Single samples come last. */
@@ -154,7 +147,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
 {
     const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
     const struct pt_process process = writer->profile->processes.items[thread->process];
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     append_value_type(writer, &message, PROFILE_TYPE, by_count);
     size_t empty = message.length;
     for (uint32_t i = 0; i < count; i++) {
@@ -170,7 +163,6 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
     pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
     if (!is_empty)
         pt_proto_message(to, SCOPE_PROFILES_PROFILES, &message);
-    pt_buffer_free(&message);
 }
 
 /* Samples of a profile should all have times or none: there are other profiles of single samples. */
@@ -189,7 +181,7 @@ static void append_profiles(struct writer *writer, struct pt_buffer *scope, cons
 static void put_process(struct writer *writer, const struct pt_sample *samples, uint32_t count,
                         const struct pt_export_options *options, FILE *out)
 {
-    struct pt_buffer resource = {0}, scope = {0}, whole = {0};
+    PT_AUTO_BUFFER resource = {0}, scope = {0}, whole = {0};
     uint64_t shown_ns = 0;
     for (uint32_t i = 0; i < count; i++)
         shown_ns += samples[i].cpu_ns;
@@ -202,9 +194,6 @@ static void put_process(struct writer *writer, const struct pt_sample *samples, 
     pt_proto_message(&resource, RESOURCE_PROFILES_SCOPES, &scope);
     pt_proto_message(&whole, DATA_RESOURCE_PROFILES, &resource);
     fwrite(whole.data, 1, whole.length, out);
-    pt_buffer_free(&resource);
-    pt_buffer_free(&scope);
-    pt_buffer_free(&whole);
 }
 
 /* Writes one process after the other: a copy of all samples would take as much as the profile. */
@@ -214,9 +203,9 @@ static void put_processes(struct writer *writer, const struct pt_export_options 
     uint32_t *ends, *processes = pt_alloc(profile->samples.count, sizeof *processes), capacity = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++)
         processes[i] = profile->threads.items[profile->samples.items[i].thread].process;
-    uint32_t *numbers =
+    PT_AUTO_FREE uint32_t *numbers =
         pt_bucket_sort(processes, sizeof *processes, 0, profile->samples.count, profile->processes.count, &ends);
-    struct pt_sample *samples = NULL;
+    PT_AUTO_FREE struct pt_sample *samples = NULL;
     for (uint32_t process = 0, first = 0; process < profile->processes.count; first = ends[process++]) {
         uint32_t count = ends[process] - first;
         if (!count)
@@ -226,9 +215,7 @@ static void put_processes(struct writer *writer, const struct pt_export_options 
             samples[i] = profile->samples.items[numbers[first + i]];
         put_process(writer, samples, pt_merge_equal(samples, count, by_identity), options, out);
     }
-    free(samples);
     free(processes);
-    free(numbers);
     free(ends);
 }
 
@@ -296,39 +283,36 @@ static void append_attribute(struct writer *writer, struct pt_buffer *message, u
 {
     const struct attribute *attribute = &writer->attributes.items[number];
     const char *value = attribute->text == PT_NONE ? NULL : pt_string(writer->profile, attribute->text);
-    struct pt_buffer any = {0};
+    PT_AUTO_BUFFER any = {0};
     pt_proto_number(message, ATTRIBUTE_KEY, pt_number_string(&writer->strings, attribute->key));
     if (value)
         pt_proto_text(&any, VALUE_STRING, value);
     else
         pt_proto_choice(&any, VALUE_INT, attribute->number);
     pt_proto_message(message, ATTRIBUTE_VALUE, &any);
-    pt_buffer_free(&any);
 }
 
 /* Appends a table of the dictionary: an empty element, then `count` elements in this order; NULL: 0, 1, 2 … */
 static void append_table(struct writer *writer, unsigned field, const uint32_t *order, uint32_t count,
                          void (*append)(struct writer *writer, struct pt_buffer *message, uint32_t number))
 {
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     pt_proto_message(&writer->dictionary, field, &message);
     for (uint32_t i = 0; i < count; i++) {
         append(writer, &message, order ? order[i] : i);
         pt_proto_message(&writer->dictionary, field, &message);
     }
-    pt_buffer_free(&message);
 }
 
 static void append_link(struct writer *writer, const char *trace, const char *span)
 {
     unsigned char bytes[PT_TRACE_BYTES];
-    struct pt_buffer link = {0};
+    PT_AUTO_BUFFER link = {0};
     pt_bytes_of_hex(bytes, trace, PT_TRACE_BYTES);
     pt_proto_bytes(&link, LINK_TRACE, bytes, PT_TRACE_BYTES);
     pt_bytes_of_hex(bytes, span, PT_SPAN_BYTES);
     pt_proto_bytes(&link, LINK_SPAN, bytes, PT_SPAN_BYTES);
     pt_proto_message(&writer->dictionary, DICTIONARY_LINK, &link);
-    pt_buffer_free(&link);
 }
 
 static void append_links_and_strings(struct writer *writer)
@@ -347,7 +331,7 @@ static void append_links_and_strings(struct writer *writer)
 void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .thread = PT_NONE};
-    struct pt_buffer whole = {0};
+    PT_AUTO_BUFFER whole = {0};
     put_processes(&writer, options, out);
     /* Each table numbers what the next ones hold. */
     append_table(&writer, DICTIONARY_STACK, writer.stacks.order, writer.stacks.count, append_stack);
@@ -358,7 +342,6 @@ void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *
     append_links_and_strings(&writer);
     pt_proto_message(&whole, DATA_DICTIONARY, &writer.dictionary);
     fwrite(whole.data, 1, whole.length, out);
-    pt_buffer_free(&whole);
     pt_buffer_free(&writer.dictionary);
     pt_numbering_free(&writer.strings);
     pt_numbering_free(&writer.modules);

@@ -12,7 +12,7 @@ enum { VALUE_STRING = 1, VALUE_INT = 3 };
 
 void pt_otlp_append_attribute(struct pt_buffer *to, unsigned field, const char *key, const char *value, uint64_t number)
 {
-    struct pt_buffer message = {0}, any = {0};
+    PT_AUTO_BUFFER message = {0}, any = {0};
     if (value)
         pt_proto_text(&any, VALUE_STRING, value);
     else
@@ -21,27 +21,19 @@ void pt_otlp_append_attribute(struct pt_buffer *to, unsigned field, const char *
     pt_proto_message(&message, KEY_VALUE_VALUE, &any);
     if (!value || *value)
         pt_proto_message(to, field, &message);
-    pt_buffer_free(&message);
-    pt_buffer_free(&any);
-}
-
-/* Without a name in the environment the default of OpenTelemetry's specification: some backends drop what has none. */
-static void append_service(struct pt_buffer *resource, const struct pt_profile *profile,
-                           const struct pt_process *process)
-{
-    struct pt_buffer name = {0};
-    if (!process->service)
-        pt_buffer_format(&name, "unknown_service:%s", pt_base_name(pt_string(profile, process->executable)));
-    pt_otlp_append_attribute(resource, RESOURCE_ATTRIBUTE, "service.name",
-                             process->service ? pt_string(profile, process->service) : name.data, 0);
-    pt_buffer_free(&name);
 }
 
 void pt_otlp_append_resource(struct pt_buffer *to, const struct pt_profile *profile, uint32_t number, uint64_t shown_ns)
 {
     const struct pt_process *process = &profile->processes.items[number];
-    struct pt_buffer resource = {0};
-    append_service(&resource, profile, process);
+    PT_AUTO_BUFFER resource = {0};
+    /* Without a name in the environment the default of OpenTelemetry's specification: some backends drop what has none.
+     */
+    PT_AUTO_BUFFER name = {0};
+    if (!process->service)
+        pt_buffer_format(&name, "unknown_service:%s", pt_base_name(pt_string(profile, process->executable)));
+    pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "service.name",
+                             process->service ? pt_string(profile, process->service) : name.data, 0);
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "process.pid", NULL, process->pid);
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "process.executable.path",
                              pt_string(profile, process->executable), 0);
@@ -65,14 +57,12 @@ void pt_otlp_append_resource(struct pt_buffer *to, const struct pt_profile *prof
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "pyprof.estimated_ns", NULL, sum.estimated_ns);
     pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, "pyprof.shown_ns", NULL, shown_ns);
     pt_proto_message(to, RESOURCE, &resource);
-    pt_buffer_free(&resource);
 }
 
 void pt_otlp_append_scope(struct pt_buffer *to, const char *name)
 {
-    struct pt_buffer scope = {0};
+    PT_AUTO_BUFFER scope = {0};
     pt_proto_text(&scope, SCOPE_NAME, name);
     pt_proto_text(&scope, SCOPE_VERSION, PYPROF_VERSION);
     pt_proto_message(to, SCOPE, &scope);
-    pt_buffer_free(&scope);
 }

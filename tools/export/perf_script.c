@@ -69,7 +69,7 @@ static void put_sample(struct writer *writer, const struct pt_sample *sample, ui
         interval->start_unix_ns > writer->start_unix_ns ? interval->start_unix_ns - writer->start_unix_ns : 0;
     pt_buffer_clear(text);
     append_stack(writer, text, sample->node);
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     pt_append_plain(
         &name, *pt_string(writer->profile, thread->name) ? pt_string(writer->profile, thread->name) : "python", "()");
     for (uint64_t i = 0; i < records; i++) {
@@ -84,20 +84,19 @@ static void put_sample(struct writer *writer, const struct pt_sample *sample, ui
                 name.data, process->pid, thread->tid == UINT64_MAX ? 0 : thread->tid, us / US_PER_SECOND,
                 us % US_PER_SECOND, period, text->data);
     }
-    pt_buffer_free(&name);
 }
 
 void pt_export_perf_script(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .out = out};
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t count;
     pt_summary_append_accounting(profile, &text);
     fprintf(out, "# accounting: %s\n#\n", text.data);
     pt_buffer_clear(&text);
     pt_profile_span(profile, &writer.start_unix_ns, &writer.end_unix_ns);
     writer.frames = pt_alloc(profile->frames.count, sizeof *writer.frames);
-    struct pt_sample *samples = pt_merged_samples(profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_merged_samples(profile, &count);
     for (uint32_t i = 0, first; i < count;) {
         uint64_t places = 0, place = 0;
         for (first = i;
@@ -112,6 +111,4 @@ void pt_export_perf_script(struct pt_profile *profile, const struct pt_export_op
     for (uint32_t i = 0; i < profile->frames.count; i++)
         free(writer.frames[i]);
     free(writer.frames);
-    free(samples);
-    pt_buffer_free(&text);
 }

@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "../base/gzip.h"
-#include "../base/print.h"
 #include "../model/frame_text.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
 #include "frames.h"
-#include "messages.h"
 #include "pprof_labels.h"
 
 /* These states make samples different; being an estimate does not. */
@@ -67,15 +65,6 @@ static void put_value_type(struct writer *writer, unsigned field, const char *ty
     pt_append_value_type(&writer->gzip.text, field, &writer->strings, writer->profile, type, unit);
 }
 
-static void append_path(struct writer *writer, struct pt_buffer *path, uint32_t node)
-{
-    struct pt_buffer packed = {0};
-    for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
-        pt_append_varint(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
-    pt_proto_bytes(path, SAMPLE_LOCATION, packed.data, packed.length);
-    pt_buffer_free(&packed);
-}
-
 static void put_sample(struct writer *writer, const struct pt_buffer *path, const struct pt_sample *sample)
 {
     struct pt_buffer *out = &writer->gzip.text;
@@ -98,19 +87,22 @@ static void put_sample(struct writer *writer, const struct pt_buffer *path, cons
 static void put_samples(struct writer *writer)
 {
     struct pt_sample_order *order = pt_sample_order_new(writer->profile, TOLD_APART, writer->labels.timed);
-    struct pt_buffer path = {0};
+    PT_AUTO_BUFFER path = {0};
     for (uint32_t node = 0; node < writer->profile->nodes.count; node++) {
         const struct pt_sample *samples;
         uint32_t count = pt_samples_of_node(order, node, &samples);
         if (!count)
             continue;
         pt_buffer_clear(&path);
-        append_path(writer, &path, node);
+        struct pt_buffer packed = {0};
+        for (uint32_t at = node; at; at = pt_below_inlined(writer->profile, at))
+            pt_append_varint(&packed, pt_number(&writer->frames, writer->profile->nodes.items[at].frame));
+        pt_proto_bytes(&path, SAMPLE_LOCATION, packed.data, packed.length);
+        pt_buffer_free(&packed);
         for (uint32_t i = 0; i < count; i++)
             if (samples[i].count || samples[i].cpu_ns)
                 put_sample(writer, &path, &samples[i]);
     }
-    pt_buffer_free(&path);
     pt_sample_order_free(order);
 }
 
@@ -139,7 +131,7 @@ static void put_location(struct writer *writer, uint32_t id, uint32_t number)
 {
     struct pt_profile *profile = writer->profile;
     const struct pt_frame *frame = &profile->frames.items[number];
-    struct pt_buffer message = {0}, inlined = {0};
+    PT_AUTO_BUFFER message = {0}, inlined = {0};
     uint32_t function = 0, module = PT_NONE;
     if (frame->kind == PP_FRAME_NATIVE) {
         frame = append_inlined(writer, &inlined, frame);
@@ -166,24 +158,21 @@ static void put_location(struct writer *writer, uint32_t id, uint32_t number)
     if (function)
         pt_append_line(&message, LOCATION_LINE, function, frame->line, frame->column);
     put_message(writer, PROFILE_LOCATION, &message);
-    pt_buffer_free(&message);
-    pt_buffer_free(&inlined);
 }
 
 static void put_functions(struct writer *writer)
 {
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     for (uint32_t i = 0; i < writer->functions.functions.count; i++) {
         pt_proto_number(&message, FUNCTION_ID, i + 1);
         pt_append_function_fields(&message, FUNCTION_NAME, &writer->strings, &writer->functions.functions.items[i]);
         put_message(writer, PROFILE_FUNCTION, &message);
     }
-    pt_buffer_free(&message);
 }
 
 static void put_mappings(struct writer *writer)
 {
-    struct pt_buffer message = {0};
+    PT_AUTO_BUFFER message = {0};
     for (uint32_t i = 0; i < writer->modules.count; i++) {
         uint32_t item = writer->modules.order[i];
         const struct pt_module *module = &writer->profile->modules.items[item];
@@ -198,7 +187,6 @@ static void put_mappings(struct writer *writer)
         pt_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);
         put_message(writer, PROFILE_MAPPING, &message);
     }
-    pt_buffer_free(&message);
 }
 
 static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *count, struct pt_buffer *line)
@@ -210,7 +198,7 @@ static void append_comment(struct writer *writer, uint64_t *comments, uint32_t *
 static void put_comments(struct writer *writer)
 {
     const struct pt_profile *profile = writer->profile;
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     uint64_t comments[4];
     uint32_t count = 0;
     const struct pt_process *first = &profile->processes.items[0];
@@ -224,7 +212,6 @@ static void put_comments(struct writer *writer)
     pt_summary_append_accounting(profile, &line);
     append_comment(writer, comments, &count, &line);
     pt_proto_numbers(&writer->gzip.text, PROFILE_COMMENT, comments, count);
-    pt_buffer_free(&line);
 }
 
 static void put_times(struct writer *writer, bool samples)
@@ -242,13 +229,12 @@ static void put_times(struct writer *writer, bool samples)
 
 static void put_strings(struct writer *writer)
 {
-    struct pt_buffer entry = {0};
+    PT_AUTO_BUFFER entry = {0};
     put_message(writer, PROFILE_STRING, &entry);
     for (uint32_t i = 0; i < writer->strings.count; i++) {
         pt_buffer_text(&entry, pt_string(writer->profile, writer->strings.order[i]));
         put_message(writer, PROFILE_STRING, &entry);
     }
-    pt_buffer_free(&entry);
 }
 
 /* Returns the module that readers take for the program: the executable of the process that used most CPU. A log holds

@@ -26,13 +26,12 @@ static uint64_t text(struct pt_pprof_labels *labels, const char *text)
 
 static void append_label(struct pt_buffer *sample, uint64_t key, uint64_t string_value, uint64_t number_value)
 {
-    struct pt_buffer label = {0};
+    PT_AUTO_BUFFER label = {0};
     pt_proto_number(&label, LABEL_KEY, key);
     pt_proto_number(&label, LABEL_STRING, string_value);
     pt_proto_number(&label, LABEL_NUMBER, number_value);
     if (key && (string_value || number_value))
         pt_proto_bytes(sample, SAMPLE_LABEL, label.data, label.length);
-    pt_buffer_free(&label);
 }
 
 static const char *name_key(const struct pt_pprof_labels *labels)
@@ -102,24 +101,20 @@ static struct pt_buffer labels_of(struct pt_pprof_labels *labels, struct pt_enco
     return encoded->items[number];
 }
 
-/* When the sample was taken, in milliseconds. */
-static void append_times(struct pt_pprof_labels *labels, const struct pt_sample *sample)
-{
-    const struct pt_profile *profile = labels->profile;
-    uint64_t period_ns = profile->processes.items[profile->threads.items[sample->thread].process].period_ns;
-    labels->times.length = 0;
-    append_label(&labels->times, text(labels, EVENT "time"), 0, pt_sample_unix_ns(profile, sample) / NS_IN_MS);
-    if (labels->events)
-        append_label(&labels->times, text(labels, EVENT "period"), 0, period_ns / NS_IN_MS);
-}
-
 void pt_pprof_labels_of(struct pt_pprof_labels *labels, const struct pt_sample *sample)
 {
     labels->of_sample[0] = labels_of(labels, &labels->threads, sample->thread, append_thread_labels);
     labels->of_sample[1] = labels_of(labels, &labels->states, sample->state, append_state_labels);
     labels->of_sample[2] = labels_of(labels, &labels->label_sets, sample->labels, append_set_labels);
-    if (labels->timed)
-        append_times(labels, sample);
+    if (labels->timed) {
+        /* When the sample was taken, in milliseconds. */
+        const struct pt_profile *profile = labels->profile;
+        uint64_t period_ns = profile->processes.items[profile->threads.items[sample->thread].process].period_ns;
+        labels->times.length = 0;
+        append_label(&labels->times, text(labels, EVENT "time"), 0, pt_sample_unix_ns(profile, sample) / NS_IN_MS);
+        if (labels->events)
+            append_label(&labels->times, text(labels, EVENT "period"), 0, period_ns / NS_IN_MS);
+    }
     labels->of_sample[3] = labels->times;
 }
 

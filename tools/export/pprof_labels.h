@@ -3,7 +3,7 @@
 #ifndef PT_EXPORT_PPROF_LABELS_H
 #define PT_EXPORT_PPROF_LABELS_H
 
-#include "../view/numbering.h"
+#include "frames.h"
 
 /* Holds encoded labels by the number of what they come from; no data: not made yet. */
 struct pt_encoded {

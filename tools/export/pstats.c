@@ -73,12 +73,11 @@ static void put_tuple(struct writer *writer, uint32_t items)
 /* ("~", 0, "<name>") prints as {name}. */
 static void put_built_in(struct writer *writer, const char *name)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "<%s>", name);
     put_text(writer, "~");
     put_int(writer, 0);
     put_text(writer, text.data);
-    pt_buffer_free(&text);
 }
 
 /* Native functions are written like built-in ones. */
@@ -104,20 +103,6 @@ static void put_weight(struct writer *writer, const struct pt_call_weight *weigh
     put_time(writer, weight->total_count, weight->total_ns);
 }
 
-/* The accounting is a function without time: the format has no place for a text. */
-static void put_accounting(struct writer *writer)
-{
-    struct pt_buffer text = {0};
-    pt_buffer_text(&text, "accounting: ");
-    pt_summary_append_accounting(writer->profile, &text);
-    put_tuple(writer, 3);
-    put_built_in(writer, text.data);
-    put_tuple(writer, 5);
-    put_weight(writer, &(struct pt_call_weight){0});
-    fputs("{0", writer->out);
-    pt_buffer_free(&text);
-}
-
 void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct pt_call_graph *graph = pt_call_graph_new(profile, false);
@@ -136,7 +121,16 @@ void pt_export_pstats(struct pt_profile *profile, const struct pt_export_options
         }
         putc('0', out);
     }
-    put_accounting(&writer);
+    /* The accounting is a function without time: the format has no place for a text. */
+    struct pt_buffer text = {0};
+    pt_buffer_text(&text, "accounting: ");
+    pt_summary_append_accounting(writer.profile, &text);
+    put_tuple(&writer, 3);
+    put_built_in(&writer, text.data);
+    put_tuple(&writer, 5);
+    put_weight(&writer, &(struct pt_call_weight){0});
+    fputs("{0", writer.out);
+    pt_buffer_free(&text);
     putc('0', out);
     free(edges);
     pt_call_graph_free(graph);

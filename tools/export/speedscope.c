@@ -23,7 +23,7 @@ struct writer {
 static void put_frames(struct writer *writer)
 {
     struct pt_json *json = &writer->json;
-    bool *used = pt_nodes_used(writer->profile);
+    PT_AUTO_FREE bool *used = pt_nodes_used(writer->profile);
     uint32_t count = 0;
     pt_json_begin(json, "shared", '{');
     pt_json_begin(json, "frames", '[');
@@ -43,7 +43,6 @@ static void put_frames(struct writer *writer)
     }
     pt_json_end(json, ']');
     pt_json_end(json, '}');
-    free(used);
 }
 
 static void put_stack(struct writer *writer, uint32_t at)
@@ -91,10 +90,10 @@ static uint32_t put_profiles(struct writer *writer)
 {
     struct pt_profile *profile = writer->profile;
     struct pt_json *json = &writer->json;
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     uint32_t count, profiles = 0, most = 0;
     uint64_t most_weight = 0;
-    struct pt_sample *samples = pt_samples_in_time(profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_samples_in_time(profile, &count);
     pt_json_begin(json, "profiles", '[');
     for (uint32_t i = 0, first; i < count; profiles++) {
         uint32_t thread = samples[first = i].thread;
@@ -118,15 +117,13 @@ static uint32_t put_profiles(struct writer *writer)
         most_weight = weight > most_weight ? weight : most_weight;
     }
     pt_json_end(json, ']');
-    pt_buffer_free(&name);
-    free(samples);
     return most;
 }
 
 void pt_export_speedscope(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
     struct writer writer = {.profile = profile, .options = options, .json = {.out = out}};
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     writer.texts = pt_frame_texts(profile, options->lines);
     writer.number_of_text = pt_alloc(profile->strings.count, sizeof *writer.number_of_text);
     pt_summary_append_accounting(profile, &line);
@@ -140,7 +137,6 @@ void pt_export_speedscope(struct pt_profile *profile, const struct pt_export_opt
     pt_json_text(&writer.json, "accounting", line.data);
     pt_json_end(&writer.json, '}');
     pt_json_finish(&writer.json);
-    pt_buffer_free(&line);
     free(writer.texts);
     free(writer.number_of_text);
     free(writer.stack);

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"

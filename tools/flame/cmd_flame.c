@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "../base/output.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../export/export.h"
 #include "../load/files.h"
 #include "../load/load.h"

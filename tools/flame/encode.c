@@ -2,7 +2,7 @@
 /*
  * What the page is given. Numbers are little-endian:
  *   "PYF1", then the length and the text of a JSON object (strings, frames, threads, processes, sums, contexts,
- *   source: sources.h), then
+ *   source: pt_flame_sources), then
  *   columns, each its length in bytes and LEB128 numbers:
  *     of nodes, from node 1 on: own number - parent's number; frame
  *     of cells, sorted: node - previous cell's node; thread * 3 + GIL (0 unknown, 1 held, 2 not held); bucket; samples;
@@ -10,6 +10,7 @@
  *     are when "apart" is true)
  *     of nodes, from node 1 on, for each level of native code but "all": the node that it is folded into, less that of
  *     the node before: d as 2d, or as -2d - 1 if it is negative; what only others are folded into has 0
+ *     of nodes, from node 1 on: the package for which its CPU time counts, a string + 1; 0: its parent's
  * Names come from the profiled program: here they are JSON strings, in the page all of it is base64.
  */
 #include <inttypes.h>
@@ -20,7 +21,7 @@
 #include "../base/proto.h"
 #include "../model/traces.h"
 #include "../query/group.h"
-#include "../query/selection_words.h"
+#include "../query/nothing_left.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "flame.h"
@@ -51,6 +52,8 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
         const struct pt_flame_frame *frame = &flame->frames.items[i];
         used[frame->name] = used[frame->file] = used[frame->path] = used[frame->module] = true;
     }
+    for (uint32_t i = 1; i < flame->folded.count; i++)
+        used[flame->folded.items[i].package] = true;
     pt_json_begin(json, "strings", '[');
     for (uint32_t i = 0; i < flame->merged->strings.count; i++)
         pt_json_text(json, NULL, used[i] ? pt_string(flame->merged, i) : "");
@@ -69,18 +72,6 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
     pt_json_end(json, '}');
 }
 
-/* As it is typed, with the whole id of the trace. */
-static void put_selection(struct pt_json *json, const struct pt_profile *profile)
-{
-    struct pt_selection select = profile->request->select;
-    struct pt_buffer text = {0};
-    if (select.trace)
-        select.trace = pt_trace_asked_for(profile);
-    pt_append_selection(&text, &select);
-    pt_json_text(json, "selection", text.length ? text.data + 1 : "");
-    pt_buffer_free(&text);
-}
-
 static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigned side)
 {
     struct pt_profile *profile = flame->sides[side];
@@ -95,7 +86,14 @@ static void put_side(struct pt_json *json, const struct pt_flame *flame, unsigne
     pt_json_format(json, "difference_ns", "%" PRId64, sum.difference_ns);
     pt_json_format(json, "spread", "%.6f", flame->spread[side]);
     pt_json_bool(json, "selected", profile->selected);
-    put_selection(json, profile);
+    /* As it is typed, with the whole id of the trace. */
+    struct pt_selection select = profile->request->select;
+    struct pt_buffer text = {0};
+    if (select.trace)
+        select.trace = pt_trace_asked_for(profile);
+    pt_append_selection(&text, &select);
+    pt_json_text(json, "selection", text.length ? text.data + 1 : "");
+    pt_buffer_free(&text);
     pt_json_begin(json, "pythons", '[');
     for (uint32_t i = 0; i < count; i++)
         pt_json_text(json, NULL, pt_string(profile, versions[i]));
@@ -151,7 +149,7 @@ static void put_contexts(void *context, const char *word)
     struct pt_profile *profile = encoder->flame->merged;
     if (!strcmp(word, "thread") || !strcmp(word, "package"))
         return;
-    struct pt_group group = pt_group_by(profile, word);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, word);
     pt_json_begin(json, NULL, '{');
     pt_json_text(json, "by", word);
     pt_json_begin(json, "values", '[');
@@ -159,7 +157,6 @@ static void put_contexts(void *context, const char *word)
         pt_json_text(json, NULL, group.values[i] ? pt_string(profile, group.values[i]) : NULL);
     pt_json_end(json, ']');
     pt_json_end(json, '}');
-    pt_group_free(&group);
 }
 
 static const char *const native_levels[] = {
@@ -277,6 +274,16 @@ static void put_folded(struct pt_buffer *data, const struct pt_flame *flame)
     }
 }
 
+static void put_packages(struct pt_buffer *data, const struct pt_flame *flame)
+{
+    struct pt_buffer column = {0};
+    for (uint32_t i = 1; i < flame->folded.count; i++) {
+        uint32_t package = flame->folded.items[i].package, parent = flame->merged->nodes.items[i].parent;
+        pt_append_varint(&column, package == flame->folded.items[parent].package ? 0 : package + 1);
+    }
+    end_column(data, &column);
+}
+
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
 {
     char *text;
@@ -291,4 +298,5 @@ void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
     put_nodes(data, flame);
     put_cells(data, flame);
     put_folded(data, flame);
+    put_packages(data, flame);
 }

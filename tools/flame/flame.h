@@ -21,9 +21,9 @@ struct pt_flame_frame {
     uint32_t module, line; /* string: package, file or library; line 0: none */
 };
 
-/* The nodes that a node is folded into, by level of native code (query/fold.h). */
+/* The nodes that a node is folded into, by level of native code (query/fold.h), and its package (query/package.h). */
 struct pt_flame_folded {
-    uint32_t at[PT_NATIVE_ALL];
+    uint32_t at[PT_NATIVE_ALL], package; /* package: a string */
 };
 
 /* More cells than this make a page that is slow to open. */
@@ -94,5 +94,26 @@ static inline uint32_t pt_flame_threads(const struct pt_flame *flame)
         count += flame->sides[i]->threads.count;
     return count;
 }
+
+/* Used in this folder only: of nodes.c, many.c and sources.c. */
+
+/* Adds a profile's stacks to the tree, whole and folded, and maps its nodes to those of the tree; a parent's number is
+ * less than its children's. The profile gets the folded stacks, too. The caller frees. */
+uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from);
+
+/* Makes the cells of sides without intervals that have very many samples. The sides lose their samples. */
+void pt_flame_add_many(struct pt_flame *flame);
+
+/* Chooses the buckets by the intervals of the profile. */
+void pt_flame_choose_buckets(struct pt_flame *flame, const struct pt_profile *from);
+
+/* Adds a cell's CPU time and samples to the buckets over which its interval lies, in proportion, and to the last
+ * nanosecond. */
+void pt_flame_add_timed(struct pt_flame *flame, const struct pt_sample *like, const struct pt_interval *interval);
+
+/* Returns a JSON object: what shares are of, and the files whose functions are hot, those of the application first,
+ * with their lines as far as the source is here and is what ran. `left_out` is how many hot functions have no room. The
+ * caller frees it. */
+char *pt_flame_sources(const struct pt_profile *profile);
 
 #endif

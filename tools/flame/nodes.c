@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "nodes.h"
+/* Makes one tree of the stacks of several profiles. */
+#include "flame.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,31 +8,12 @@
 
 #include "../model/frame_text.h"
 #include "../query/fold.h"
+#include "../query/package.h"
 
-/* Returns the package or the module of a path: up to the first '/', or up to the extension of a file. */
-static uint32_t first_part(struct pt_profile *strings, const char *path)
+/* Returns the page's number of a string. */
+static uint32_t string(struct pt_flame *flame, const struct pt_profile *from, uint32_t number)
 {
-    size_t length = strcspn(path, "/");
-    if (!path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0)
-        length -= 3;
-    return pt_intern(strings, path, length);
-}
-
-static void python_frame(struct pt_flame *flame, const struct pt_profile *from, const struct pt_frame *frame,
-                         struct pt_flame_frame *to)
-{
-    const struct pt_function *function = &from->functions.items[frame->subject];
-    const char *path = pt_string(from, function->file), *file = pt_string(from, function->short_file);
-    const char *package = pt_path_in_packages(path);
-    to->kind = pt_kind_of(from, frame);
-    to->path = pt_intern_text(flame->merged, path);
-    to->file = pt_intern_text(flame->merged, file);
-    if (package)
-        to->module = first_part(flame->merged, package);
-    else if (to->kind == PT_KIND_STANDARD)
-        to->module = pt_intern_text(flame->merged, "standard library");
-    else
-        to->module = first_part(flame->merged, *file == '/' ? pt_base_name(file) : file);
+    return pt_intern_text(flame->merged, pt_string(from, number));
 }
 
 static void native_frame(struct pt_flame *flame, const struct pt_profile *from, const struct pt_frame *frame,
@@ -62,15 +44,19 @@ static uint32_t name_of(struct pt_flame *flame, const char *text, const struct p
 
 PT_DEFINE_ADD(static uint32_t add_frame, struct pt_flame, frames, struct pt_flame_frame, item->text, item->kind)
 
-static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *from, uint32_t number, bool lines)
+static uint32_t frame_number(struct pt_flame *flame, struct pt_profile *from, uint32_t number, bool lines)
 {
     const struct pt_frame *frame = &from->frames.items[number];
     struct pt_flame_frame to = {.kind = PT_KIND_PSEUDO};
     struct pt_buffer text = {0};
     pt_frame_text(&text, from, number, lines);
     if (frame->kind == PP_FRAME_PYTHON) {
-        python_frame(flame, from, frame, &to);
-        to.line = lines && frame->line ? frame->line : from->functions.items[frame->subject].first_line;
+        const struct pt_function *function = &from->functions.items[frame->subject];
+        to.kind = pt_kind_of(from, frame);
+        to.path = string(flame, from, function->file);
+        to.file = string(flame, from, function->short_file);
+        to.line = lines && frame->line ? frame->line : function->first_line;
+        to.module = string(flame, from, pt_package_of(from, number));
     } else if (frame->kind == PP_FRAME_NATIVE) {
         native_frame(flame, from, frame, &to, lines);
     }
@@ -87,10 +73,10 @@ static uint32_t frame_number(struct pt_flame *flame, const struct pt_profile *fr
 }
 
 /* Returns the page's numbers of all frames. Without lines all frames of a Python function are one. */
-static uint32_t *add_frames(struct pt_flame *flame, const struct pt_profile *from)
+static uint32_t *add_frames(struct pt_flame *flame, struct pt_profile *from)
 {
     uint32_t *frames = pt_alloc(from->frames.count, sizeof *frames);
-    uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
+    PT_AUTO_FREE uint32_t *functions = pt_alloc(from->functions.count, sizeof *functions); /* + 1; 0: not known yet */
     for (uint32_t i = 0; i < from->frames.count; i++) {
         const struct pt_frame *frame = &from->frames.items[i];
         uint32_t *known = frame->kind == PP_FRAME_PYTHON && !flame->lines ? &functions[frame->subject] : NULL;
@@ -98,7 +84,6 @@ static uint32_t *add_frames(struct pt_flame *flame, const struct pt_profile *fro
         if (known)
             *known = frames[i] + 1;
     }
-    free(functions);
     return frames;
 }
 
@@ -110,19 +95,22 @@ uint32_t *pt_flame_add_nodes(struct pt_flame *flame, struct pt_profile *from)
         folds[native].native = native;
         pt_fold_add(&folds[native], from);
     }
-    uint32_t *frames = add_frames(flame, from);
+    PT_AUTO_FREE uint32_t *frames = add_frames(flame, from);
     uint32_t *nodes = pt_alloc(from->nodes.count, sizeof *nodes);
     for (uint32_t i = 1; i < from->nodes.count; i++) {
         const struct pt_node *node = &from->nodes.items[i];
         nodes[i] = pt_add_node(flame->merged, nodes[node->parent], frames[node->frame]);
     }
+    uint32_t *packages = pt_packages_by_node(from);
     while (flame->folded.count < flame->merged->nodes.count)
         PT_APPEND(&flame->folded);
+    for (uint32_t i = 1; i < from->nodes.count; i++)
+        flame->folded.items[nodes[i]].package = string(flame, from, packages[i]);
+    free(packages);
     for (enum pt_native native = 0; native < PT_NATIVE_ALL; native++) {
         for (uint32_t i = 1; i < whole; i++)
             flame->folded.items[nodes[i]].at[native] = nodes[pt_fold_node(&folds[native], i)];
         pt_fold_free(&folds[native]);
     }
-    free(frames);
     return nodes;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sources.h"
+/* The source of the hottest Python functions, for the page: what `pyprof annotate` prints, with carets. */
+#include "flame.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,8 +8,7 @@
 #include "../base/json.h"
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../query/application.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
 
@@ -71,7 +71,7 @@ static void read_file(struct sources *sources, uint32_t number)
 static void find_functions(struct sources *sources)
 {
     const struct pt_profile *profile = sources->profile;
-    struct pt_line_sums totals = pt_line_sums_new(profile);
+    PT_AUTO(pt_line_sums_free) struct pt_line_sums totals = pt_line_sums_new(profile);
     struct hot_function *all = sources->functions = pt_alloc(profile->functions.count, sizeof *all);
     pt_line_sums_count(&totals, profile);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
@@ -94,7 +94,6 @@ static void find_functions(struct sources *sources)
     qsort(all, sources->count, sizeof *all, by_heat);
     for (uint32_t i = 0; i < sources->count && sources->sums.count < MAX_FILES; i++)
         pt_line_sums_add_file(&sources->sums, profile->functions.items[all[i].function].file);
-    pt_line_sums_free(&totals);
 }
 
 /* Reads the files, and counts their lines if there is one to show. */
@@ -186,7 +185,7 @@ static void put_carets(struct pt_json *json, const struct hot_file *file, const 
         uint32_t found = pt_hot_places(&places[from], to - from, line, line_ns, hot);
         struct pt_shown_line shown = line_of(file, line);
         for (uint32_t i = 0; i < found; i++) {
-            struct pt_buffer carets = {0};
+            PT_AUTO_BUFFER carets = {0};
             if (pt_place_carets(&carets, &shown, &hot[i])) {
                 pt_json_begin(json, NULL, '[');
                 pt_json_number(json, NULL, line);
@@ -194,27 +193,7 @@ static void put_carets(struct pt_json *json, const struct hot_file *file, const 
                 pt_json_number(json, NULL, pt_percent(hot[i].ns, line_ns) >= PT_ALL_OF_LINE ? 0 : hot[i].ns);
                 pt_json_end(json, ']');
             }
-            pt_buffer_free(&carets);
         }
-    }
-}
-
-/* Puts [number, self ns, total ns, text] for each line. */
-static void put_lines(struct pt_json *json, const struct hot_file *file, const struct pt_file_lines *lines)
-{
-    for (uint32_t i = 1; i < file->line_count; i++) {
-        if (!file->taken[i])
-            continue;
-        struct pt_shown_line shown = line_of(file, i);
-        struct pt_buffer text = {0};
-        pt_buffer_append(&text, shown.text, shown.length);
-        pt_json_begin(json, NULL, '[');
-        pt_json_number(json, NULL, i);
-        pt_json_number(json, NULL, i < lines->count ? lines->lines[i].self_ns : 0);
-        pt_json_number(json, NULL, i < lines->count ? lines->lines[i].total_ns : 0);
-        pt_json_text(json, NULL, text.data ? text.data : "");
-        pt_json_end(json, ']');
-        pt_buffer_free(&text);
     }
 }
 
@@ -231,18 +210,30 @@ static void put_file(struct pt_json *json, const struct sources *sources, uint32
     pt_json_text(json, "state", states[file->source.state]);
     if (file->functions.count) {
         uint32_t count;
-        struct pt_place *places = places_of(sources, lines->path, &count);
+        PT_AUTO_FREE struct pt_place *places = places_of(sources, lines->path, &count);
         pt_json_begin(json, "functions", '[');
         for (uint32_t i = 0; i < file->functions.count; i++)
             pt_json_number(json, NULL, file->functions.items[i]);
         pt_json_end(json, ']');
         pt_json_begin(json, "lines", '[');
-        put_lines(json, file, lines);
+        /* Puts [number, self ns, total ns, text] for each line. */
+        for (uint32_t i = 1; i < file->line_count; i++) {
+            if (!file->taken[i])
+                continue;
+            struct pt_shown_line shown = line_of(file, i);
+            PT_AUTO_BUFFER text = {0};
+            pt_buffer_append(&text, shown.text, shown.length);
+            pt_json_begin(json, NULL, '[');
+            pt_json_number(json, NULL, i);
+            pt_json_number(json, NULL, i < lines->count ? lines->lines[i].self_ns : 0);
+            pt_json_number(json, NULL, i < lines->count ? lines->lines[i].total_ns : 0);
+            pt_json_text(json, NULL, text.data ? text.data : "");
+            pt_json_end(json, ']');
+        }
         pt_json_end(json, ']');
         pt_json_begin(json, "carets", '[');
         put_carets(json, file, lines, places, count);
         pt_json_end(json, ']');
-        free(places);
     }
     pt_json_end(json, '}');
 }

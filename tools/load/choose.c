@@ -1,14 +1,157 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Chooses the runs of a request among the files that were found. */
+#include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../base/print.h"
+#include "../model/frame_text.h"
 #include "files.h"
-#include "read_file.h"
+
+#define NAME           "pyprof-"
+#define COMMAND_LENGTH 100 /* bytes shown of a command line */
+
+struct search {
+    struct pt_files *files;
+    const char *run;  /* wanted, whether it has files in a directory or not; NULL: none */
+    uint64_t from_ns; /* when the first of the runs started */
+};
+
+char *pt_fallback_directory(void)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct pt_buffer path = {0};
+    pt_buffer_format(&path, "%s/" NAME "%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
+    return path.data;
+}
+
+/* Returns whether the file belongs to a run of the directory and is not in the directory. */
+static bool is_wanted(const struct pt_files *files, const char *run, const struct pt_file *found)
+{
+    bool wanted = run && strcmp(run, found->run) == 0;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct pt_file *file = &files->items[i];
+        if (strcmp(pt_base_name(file->path), pt_base_name(found->path)) == 0)
+            return false;
+        wanted |= !file->named && strcmp(file->run, found->run) == 0;
+    }
+    return wanted;
+}
+
+/* Names are PID-NANOSECONDS-…: older files are not opened. */
+static void check_log(void *data, const char *path)
+{
+    struct search *search = data;
+    struct pt_files *files = search->files, one = {0};
+    const char *dash = strchr(pt_base_name(path), '-');
+    if (!dash || strtoull(dash + 1, NULL, 10) < search->from_ns)
+        return;
+    pt_files_add(&one, path, false);
+    if (one.count && is_wanted(files, search->run, one.items)) {
+        struct pt_file *file = PT_APPEND(files);
+        *file = *one.items;
+        file->foreign = file->owner && file->owner != geteuid();
+        file->fallback = true;
+        one.count = 0;
+    }
+    pt_files_free(&one);
+}
+
+static int is_fallback(const struct dirent *entry)
+{
+    size_t length = strlen(NAME);
+    const char *user = entry->d_name + length;
+    return strncmp(entry->d_name, NAME, length) == 0 && *user && !user[strspn(user, "0123456789")];
+}
+
+static void search_below(struct search *search, const char *temporary)
+{
+    struct dirent **entries;
+    int count = scandir(temporary, &entries, is_fallback, alphasort);
+    for (int i = 0; i < count; i++) {
+        PT_AUTO_BUFFER path = {0};
+        struct stat status;
+        pt_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
+        if (pt_each_log(path.data, check_log, search) < 0 && errno == EACCES && !search->files->closed &&
+            stat(path.data, &status) == 0 && (uint64_t)status.st_mtime >= search->from_ns / 1000000000u)
+            search->files->closed = pt_strdup(path.data);
+        free(entries[i]);
+    }
+    if (count >= 0)
+        free(entries);
+}
+
+static void append_age(struct pt_buffer *text, uint64_t start_unix_ns)
+{
+    static const struct {
+        uint64_t seconds;
+        const char *name;
+    } units[] = {{86400, "day"}, {3600, "hour"}, {60, "minute"}, {1, "second"}};
+    uint64_t now = (uint64_t)time(NULL), start = start_unix_ns / 1000000000u, age = now > start ? now - start : 0;
+    unsigned unit = 0;
+    while (unit < 3 && age < 2 * units[unit].seconds)
+        unit++;
+    age /= units[unit].seconds;
+    pt_buffer_format(text, "%" PRIu64 " %s%s ago", age, units[unit].name, pt_plural(age, "s"));
+}
+
+static void keep_latest(void *data, const char *path)
+{
+    struct pt_files *latest = data, one = {0};
+    pt_files_add(&one, path, false);
+    bool later = one.count && (!latest->count || one.items->start_unix_ns > latest->items->start_unix_ns);
+    struct pt_files earlier = later ? *latest : one;
+    if (later)
+        *latest = one;
+    pt_files_free(&earlier);
+}
+
+char *pt_fallback_latest(const char *directory)
+{
+    PT_AUTO(pt_files_free) struct pt_files latest = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
+    struct pt_buffer text = {0};
+    size_t size = 0;
+    pt_each_log(directory, keep_latest, &latest);
+    char *data = latest.count ? pt_read_file(latest.items->path, PT_PROCESS_BYTES, &size) : NULL;
+    if (data && pt_segment_read_process(data, size, &segment) == PT_READ_OK) {
+        struct pt_text command = segment.process.command_line;
+        const char *end = memchr(command.data, 0, command.length), *slash = end ? strrchr(command.data, '/') : NULL;
+        if (slash) { /* of the program only its name */
+            command.length -= (size_t)(slash + 1 - command.data);
+            command.data = slash + 1;
+        }
+        append_age(&text, segment.process.start_unix_ns);
+        pt_buffer_text(&text, ": ");
+        for (size_t i = 0; i + 1 < command.length && i < COMMAND_LENGTH; i++) {
+            unsigned char c = (unsigned char)command.data[i];
+            pt_buffer_format(&text, "%c", c < ' ' || c == 0x7f ? ' ' : c);
+        }
+        pt_buffer_text(&text, command.length > COMMAND_LENGTH ? " …" : "");
+    }
+    free(data);
+    return text.data;
+}
+
+void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t since_ns)
+{
+    const char *temporary = getenv("TMPDIR");
+    struct search search = {files, run, run ? since_ns : UINT64_MAX};
+    for (uint32_t i = 0; i < files->count; i++)
+        if (!files->items[i].named && files->items[i].start_unix_ns < search.from_ns)
+            search.from_ns = files->items[i].start_unix_ns;
+    if (search.from_ns == UINT64_MAX)
+        return;
+    search_below(&search, "/tmp");
+    if (temporary && *temporary && strcmp(temporary, "/tmp") != 0)
+        search_below(&search, temporary);
+}
 
 static void append_user(struct pt_buffer *text, uint32_t user)
 {
@@ -21,7 +164,7 @@ static void append_user(struct pt_buffer *text, uint32_t user)
 
 uint32_t pt_files_drop_foreign(struct pt_files *files)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t kept = 0, dropped = 0;
     for (uint32_t i = 0; i < files->count; i++) {
         struct pt_file file = files->items[i];
@@ -42,7 +185,6 @@ uint32_t pt_files_drop_foreign(struct pt_files *files)
         pt_message_to(files->messages,
                       "left out: %s%s, in a directory that all may write (--all reads all, --run ID one run)",
                       text.data, dropped == 1 ? "" : " …");
-    pt_buffer_free(&text);
     return dropped;
 }
 
@@ -52,7 +194,7 @@ static bool in_run(const struct pt_files *files, const struct pt_file *file, con
 {
     bool found = pt_run_is(&files->joins, (struct pt_text){file->own_run, strlen(file->own_run)}, run);
     size_t size = 0, at = 0, budget;
-    char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
+    PT_AUTO_FREE char *data = !found && file->named ? pt_read_file(file->path, SIZE_MAX - 1, &size) : NULL;
     budget = pt_read_budget(size);
     for (size_t end = 1; data && !found && at < size && end; at += end) {
         struct pt_segment segment;
@@ -61,7 +203,6 @@ static bool in_run(const struct pt_files *files, const struct pt_file *file, con
         end = read ? segment.end : 0;
         pt_segment_free(&segment);
     }
-    free(data);
     return found;
 }
 
@@ -113,9 +254,9 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
             latest = &files->items[i];
     if (!latest || request->all)
         return true;
-    char *run = pt_strdup(latest->run);
+    PT_AUTO_FREE char *run = pt_strdup(latest->run);
     uint32_t owner = latest->owner, others = count_other_runs(files, run);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "showing the latest run, %.8s", run);
     if (owner != geteuid()) {
         pt_buffer_text(&text, ", of ");
@@ -127,7 +268,5 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
                          pt_plural(others, "s"));
     if (others || owner != geteuid())
         pt_message_to(files->messages, "%s", text.data);
-    pt_buffer_free(&text);
-    free(run);
     return true;
 }

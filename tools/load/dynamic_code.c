@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "../model/kind.h"
-#include "../query/application.h"
+#include "../query/package.h"
 #include "source_text.h"
 
 /* A script of the application. */

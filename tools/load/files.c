@@ -3,15 +3,110 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "../log/reader.h"
-#include "alive.h"
-#include "read_file.h"
+
+#define PF_EXITING 4u /* the kernel's flag of a thread that exits; it may take long to free its memory */
+#define KILL_BIT   (1u << (SIGKILL - 1))
+
+void *pt_read_file(const char *path, size_t most, size_t *size)
+{
+    int descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    struct stat status;
+    if (descriptor < 0)
+        return NULL;
+    bool found = fstat(descriptor, &status) == 0;
+    if (!found || !S_ISREG(status.st_mode)) {
+        int error = !found ? errno : S_ISDIR(status.st_mode) ? EISDIR : EINVAL;
+        close(descriptor);
+        errno = error;
+        return NULL;
+    }
+    size_t room = (uint64_t)status.st_size < most ? (size_t)status.st_size : most;
+    char *data = malloc(room + 1);
+    size_t length = 0;
+    while (data && length < room) {
+        ssize_t got = read(descriptor, data + length, room - length);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) {
+            free(data);
+            data = NULL;
+        }
+        if (got <= 0)
+            break;
+        length += (size_t)got;
+    }
+    int error = errno;
+    close(descriptor);
+    errno = error;
+    *size = length;
+    return data;
+}
+
+char *pt_machine(struct pt_text boot_id, struct pt_text pid_namespace)
+{
+    struct pt_buffer text = {0};
+    pt_buffer_text(&text, "");
+    pt_buffer_append(&text, boot_id.data, boot_id.length);
+    pt_buffer_append(&text, pid_namespace.data, boot_id.length ? pid_namespace.length : 0);
+    return text.data;
+}
+
+/* Returns pt_machine of this program; "" if a part of it is unknown. The caller frees. */
+static char *machine_of_program(void)
+{
+    char boot_id[64] = "", pid_namespace[64];
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    ssize_t length = readlink("/proc/self/ns/pid", pid_namespace, sizeof pid_namespace);
+    if (!file || !fgets(boot_id, sizeof boot_id, file) || length <= 0)
+        *boot_id = '\0';
+    if (file)
+        fclose(file);
+    return pt_machine((struct pt_text){boot_id, strcspn(boot_id, "\n")},
+                      (struct pt_text){pid_namespace, length > 0 ? (size_t)length : 0});
+}
+
+static bool seems_to_run(uint64_t pid)
+{
+    char path[32], text[512], state = 'X';
+    unsigned flags = 0;
+    uint64_t pending = 0;
+    snprintf(path, sizeof path, "/proc/%" PRIu64 "/stat", pid);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    const char *end = strrchr(text, ')');
+    if (end)
+        sscanf(end,
+               ") %c %*s %*s %*s %*s %*s %u %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+               "%*s %*s %*s %" SCNu64,
+               &state, &flags, &pending);
+    return !strchr("ZX", state) && !(flags & PF_EXITING) && !(pending & KILL_BIT);
+}
+
+/* The kernel reads the flag before the signal: the process may take the signal, and set the flag, in between. */
+bool pt_runs(uint64_t pid)
+{
+    return seems_to_run(pid) && seems_to_run(pid);
+}
+
+enum pt_alive pt_alive(const char *own, const char *machine, uint64_t pid)
+{
+    if (!*own || strcmp(machine, own) != 0)
+        return PT_ALIVE_UNKNOWN;
+    return pt_runs(pid) ? PT_ALIVE_YES : PT_ALIVE_NO;
+}
 
 /* Returns whether another user may have made the log up: in a directory that all may write to, it belongs neither to
  * the user that asks, nor to root, nor to the owner of the directory. */
@@ -32,7 +127,7 @@ static void find_end(struct pt_files *files, struct pt_file *file)
 {
     struct stat status;
     if (!files->own_machine)
-        files->own_machine = pt_own_machine();
+        files->own_machine = machine_of_program();
     file->alive = pt_alive(files->own_machine, file->machine, file->pid);
     if (stat(file->path, &status) != 0)
         return;
@@ -45,10 +140,10 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
     struct stat status;
     size_t size = 0;
     errno = 0;
-    char *data =
+    PT_AUTO_FREE char *data =
         stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PT_PROCESS_BYTES, &size) : NULL;
     int error = errno;
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
     bool usable = data && result == PT_READ_OK;
     if (usable) {
@@ -79,16 +174,13 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         if (!files->reasons[reason].path)
             files->reasons[reason].path = pt_strdup(path);
     }
-    pt_segment_free(&segment);
-    free(data);
     return usable || !named;
 }
 
 bool pt_is_profile(const char *path)
 {
-    struct pt_files one = {0};
+    PT_AUTO(pt_files_free) struct pt_files one = {0};
     bool found = pt_files_add(&one, path, false) && one.count;
-    pt_files_free(&one);
     return found;
 }
 
@@ -123,11 +215,10 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     struct dirent **entries;
     int count = scandir(directory, &entries, is_log, alphasort);
     for (int i = 0; i < count; i++) {
-        struct pt_buffer path = {0};
+        PT_AUTO_BUFFER path = {0};
         pt_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
         if (each)
             each(argument, path.data);
-        pt_buffer_free(&path);
         free(entries[i]);
     }
     if (count >= 0)

@@ -3,6 +3,8 @@
 #ifndef PT_LOAD_FILES_H
 #define PT_LOAD_FILES_H
 
+#include <stddef.h>
+
 #include "../log/reader.h"
 #include "../model/model.h"
 #include "../model/request.h"
@@ -35,7 +37,7 @@ struct pt_files {
     struct pt_file *items;
     uint32_t count, capacity;
     struct pt_run_joins joins;
-    char *own_machine; /* pt_own_machine; NULL: not asked for yet */
+    char *own_machine; /* pt_machine of this program; NULL: not asked for yet */
     char *closed;      /* a fallback directory that cannot be read; NULL: none */
     uint32_t unusable; /* number of useless files in directories */
     struct {
@@ -94,5 +96,20 @@ void pt_files_join_runs(struct pt_files *files);
 
 void pt_file_free(struct pt_file *file);
 void pt_files_free(struct pt_files *files);
+
+/* Returns what identifies the processes that can be compared by their pids: a boot of a machine, and a pid namespace;
+ * "" if the boot is unknown. The caller frees. */
+char *pt_machine(struct pt_text boot_id, struct pt_text pid_namespace);
+
+/* Returns whether /proc has the process, and it has neither ended nor been killed: from a SIGKILL on it runs no code of
+ * its own, but is still there for some milliseconds, or until its parent takes notice. */
+bool pt_runs(uint64_t pid);
+
+/* Returns whether the process runs. own: pt_machine of this program. */
+enum pt_alive pt_alive(const char *own, const char *machine, uint64_t pid);
+
+/* Reads a whole regular file, or its first `most` bytes, and sets *size (0 for an empty file). Returns NULL with errno
+ * on failure: a pipe or a device, which debug information and command lines may name, is EINVAL. The caller frees. */
+void *pt_read_file(const char *path, size_t most, size_t *size);
 
 #endif

@@ -36,10 +36,10 @@ static bool add_path(struct pt_files *files, const char *path)
 /* Of the fallback directory only a hint is given: what lies there may be of any program. */
 static bool add_default(struct pt_files *files, const char *run, char *const *typed)
 {
-    char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
+    PT_AUTO_FREE char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
     bool found = pt_each_log(directory, add_log, files) > 0;
-    char *latest = found ? NULL : pt_fallback_latest(fallback);
-    struct pt_buffer command = {0};
+    PT_AUTO_FREE char *latest = found ? NULL : pt_fallback_latest(fallback);
+    PT_AUTO_BUFFER command = {0};
     pt_buffer_text(&command, typed ? "pyprof " : "pyprof report ");
     for (; typed && *typed; typed++) {
         pt_append_argument(&command, *typed);
@@ -57,10 +57,6 @@ static bool add_default(struct pt_files *files, const char *run, char *const *ty
     else if (!found)
         pt_message_to(files->messages,
                       "no profile in %s: record one with 'pyprof run -- python app.py', or give its path", directory);
-    pt_buffer_free(&command);
-    free(directory);
-    free(fallback);
-    free(latest);
     return found;
 }
 
@@ -83,7 +79,7 @@ static void longest_first(struct pt_files *files)
 
 static void say_nothing_usable(const struct pt_files *files)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (unsigned i = PT_READ_OK + 1; i < sizeof files->reasons / sizeof files->reasons[0]; i++)
         if (files->reasons[i].count && files->reasons[i].count == files->unusable)
             pt_buffer_format(&text, "%s%s: %s", files->reasons[i].path, files->unusable > 1 ? " …" : "",
@@ -93,7 +89,6 @@ static void say_nothing_usable(const struct pt_files *files)
         pt_files_append_unusable(&text, files);
     }
     pt_message_to(files->messages, "%s", text.data);
-    pt_buffer_free(&text);
 }
 
 static int by_start(const void *a, const void *b)

@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "follow.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "alive.h"
+#include "files.h"
 #include "growing_file.h"
 #include "parts.h"
 
@@ -84,9 +82,8 @@ static void scan_paths(struct pt_follow *follow)
     }
     if (follow->request.path_count)
         return;
-    char *directory = pt_default_directory();
+    PT_AUTO_FREE char *directory = pt_default_directory();
     pt_each_log(directory, check_log, follow);
-    free(directory);
 }
 
 static bool is_here(const struct pt_process *process, const struct pt_profile *profile)
@@ -236,7 +233,7 @@ static uint32_t find_untouched(const struct pt_follow *follow, struct pt_growing
 static void read_together(struct pt_follow *follow, uint64_t deadline)
 {
     struct pt_growing_file **sources = pt_alloc(follow->sources.count, sizeof *sources);
-    struct pt_part_file *files = pt_alloc(follow->sources.count, sizeof *files);
+    PT_AUTO_FREE struct pt_part_file *files = pt_alloc(follow->sources.count, sizeof *files);
     struct part parts[PT_PARTS + 1];
     uint32_t ends[PT_PARTS + 1];
     uint32_t count = pt_parts_divide(files, find_untouched(follow, sources, files), ends);
@@ -252,7 +249,6 @@ static void read_together(struct pt_follow *follow, uint64_t deadline)
         pt_parts_read(parts, sizeof *parts, count, read_part);
     for (uint32_t i = 0; i < count && count > 1; i++)
         merge_part(follow, &parts[i]);
-    free(files);
     free(sources);
 }
 

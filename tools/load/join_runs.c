@@ -9,7 +9,6 @@
 
 #include "../base/numbers.h"
 #include "files.h"
-#include "read_file.h"
 
 /* The files with one run id, in the order of their start. */
 struct group {
@@ -60,16 +59,14 @@ static bool may_be_siblings(const struct pt_file *x, const struct pt_file *y)
 
 static void read_ends(struct pt_file *file)
 {
-    struct pt_segment segment = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     size_t size = 0;
-    char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
+    PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, &size);
     bool read = data && pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK;
     bool ended = read && (segment.end_reason == PP_END_EXIT || segment.end_reason == PP_END_EXEC);
     file->ended_unix_ns = ended && segment.end_unix_ns ? segment.end_unix_ns : UINT64_MAX;
     file->last_unix_ns = read ? segment.accounting.end_unix_ns : 0;
     file->read_size = file->size;
-    pt_segment_free(&segment);
-    free(data);
 }
 
 /* Returns when the process ended, by its last file; UINT64_MAX if the log does not say: it runs, or was killed. */
@@ -181,7 +178,7 @@ void pt_files_join_runs(struct pt_files *files)
     struct pt_file **all = pt_alloc((size_t)count + 1, sizeof *all);
     for (uint32_t i = 0; i < count; i++)
         all[i] = &files->items[i];
-    struct group *groups = group_files(all, count, &runs);
+    PT_AUTO_FREE struct group *groups = group_files(all, count, &runs);
     struct by_pid known = {pt_copy(all, count, sizeof *all), count};
     if (runs > 1)
         qsort(known.files, count, sizeof *known.files, in_order_of_pids);
@@ -194,6 +191,5 @@ void pt_files_join_runs(struct pt_files *files)
             join(files, &groups[i], relative->run);
     }
     free(known.files);
-    free(groups);
     free(all);
 }

@@ -9,41 +9,18 @@
 #include <sys/stat.h>
 
 #include "../base/numbers.h"
-#include "../model/frame_text.h"
 #include "../model/gil_gc.h"
 #include "../model/selection.h"
 #include "../query/select.h"
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
-#include "alive.h"
 #include "dynamic_code.h"
 #include "files.h"
 #include "find_files.h"
 #include "parts.h"
-#include "read_file.h"
 
 /* Reading less than this takes no time that would need a message. */
 #define PROGRESS_FROM (64u << 20)
-
-/* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere. */
-static void report_places(const struct pt_files *files, const struct pt_profile *profile)
-{
-    const char *path = NULL;
-    uint32_t count = 0;
-    bool all_ended = true;
-    for (uint32_t i = 0; i < files->count; i++) {
-        count += files->items[i].fallback;
-        path = files->items[i].fallback ? files->items[i].path : path;
-    }
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        all_ended &= profile->processes.items[i].ended;
-    if (count)
-        pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
-                      pt_plural(count, "s"), path, count > 1 ? " …" : "");
-    if (files->closed && !all_ended)
-        pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
-                      files->closed);
-}
 
 static void append_loss(struct pt_buffer *text, uint64_t count, const char *one, const char *several)
 {
@@ -70,7 +47,23 @@ static void report_losses(const struct pt_files *files, const struct pt_profile 
     if (text.length)
         pt_message_to(files->messages, "not read: %s", text.data + 2);
     pt_buffer_free(&text);
-    report_places(files, profile);
+    /* Reports files of processes that became a user without the right to write to the directory, and wrote elsewhere.
+     */
+    const char *path = NULL;
+    uint32_t count = 0;
+    bool all_ended = true;
+    for (uint32_t i = 0; i < files->count; i++) {
+        count += files->items[i].fallback;
+        path = files->items[i].fallback ? files->items[i].path : path;
+    }
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        all_ended &= profile->processes.items[i].ended;
+    if (count)
+        pt_message_to(files->messages, "with %" PRIu32 " file%s that could not be written there: %s%s", count,
+                      pt_plural(count, "s"), path, count > 1 ? " …" : "");
+    if (files->closed && !all_ended)
+        pt_message_to(files->messages, "there may be more of it in %s, which only its user and root can read",
+                      files->closed);
 }
 
 /* The part of the files that one thread reads. */
@@ -87,7 +80,7 @@ struct part {
 static void read_one(struct part *part, const struct pt_file *file)
 {
     size_t size;
-    void *data = pt_read_file(file->path, file->size, &size);
+    PT_AUTO_FREE void *data = pt_read_file(file->path, file->size, &size);
     enum pt_read_result result = PT_READ_OK;
     if (data)
         result = pt_profile_add_segment(part->profile, data, size, file->path);
@@ -95,7 +88,6 @@ static void read_one(struct part *part, const struct pt_file *file)
         pt_buffer_format(&part->failures, "%s: %s\n", file->path, data ? pt_read_result_text(result) : strerror(errno));
     else
         part->read++;
-    free(data);
 }
 
 static void *read_part(void *data)
@@ -221,9 +213,9 @@ static void find_ends(const struct pt_files *files, struct pt_profile *profile)
         if (found)
             continue;
         const char *boot_id = pt_string(profile, process->boot_id), *space = pt_string(profile, process->pid_namespace);
-        char *machine = pt_machine((struct pt_text){boot_id, strlen(boot_id)}, (struct pt_text){space, strlen(space)});
+        PT_AUTO_FREE char *machine =
+            pt_machine((struct pt_text){boot_id, strlen(boot_id)}, (struct pt_text){space, strlen(space)});
         process->alive = pt_alive(files->own_machine, machine, process->pid);
-        free(machine);
     }
 }
 

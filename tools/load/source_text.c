@@ -12,7 +12,6 @@
 #include "../base/terminal_text.h"
 #include "../base/zip_file.h"
 #include "files.h"
-#include "read_file.h"
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
 #define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */

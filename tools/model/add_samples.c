@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
-#include "accepted.h"
 #include "adder.h"
 #include "gil_gc.h"
+#include "selection.h"
 #include "time_bins.h"
 
 /* Returns whether threads have sums of their own. */

@@ -3,11 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "accepted.h"
 #include "adder.h"
 #include "http_requests.h"
+#include "selection.h"
 #include "sums.h"
-#include "time_bins.h"
 #include "traces.h"
 
 static void accept_samples(void *data, const struct pt_segment *segment, const struct pt_log_samples *from)
@@ -163,7 +162,7 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
                                    size_t *budget, size_t *end)
 {
     struct pt_segment segment;
-    struct pt_adder adder = {.ids = {.profile = profile, .name = name, .process = PT_NONE}};
+    PT_AUTO(pt_adder_free) struct pt_adder adder = {.ids = {.profile = profile, .name = name, .process = PT_NONE}};
     const struct pt_segment_sink sink = sink_of(&adder);
     bool wanted = is_wanted(profile, data, size);
     enum pt_read_result result = pt_segment_read(data, size, budget, &segment, wanted ? &sink : NULL);
@@ -172,7 +171,6 @@ static enum pt_read_result add_one(struct pt_profile *profile, const void *data,
         profile->losses.repeated_segments += adder.ids.skipped;
     }
     *end = segment.end;
-    pt_adder_free(&adder);
     pt_segment_free(&segment);
     return result;
 }

@@ -6,7 +6,30 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "frame_text.h"
-#include "process_parts.h"
+
+static bool has_number(const void *parts, uint32_t item, const void *number)
+{
+    return ((const struct pt_part *)parts)[item].number == *(const uint64_t *)number;
+}
+
+struct pt_part *pt_part_of(const struct pt_process *process, uint64_t number)
+{
+    uint32_t item =
+        pt_index_find(&process->parts.index, pt_hash_words(&number, 1), has_number, process->parts.items, &number);
+    return item == PT_NONE ? NULL : &process->parts.items[item];
+}
+
+/* Notes that this part was read; returns false if it was noted before. */
+static bool note_part(struct pt_process *process, uint64_t number)
+{
+    if (pt_part_of(process, number))
+        return false;
+    *PT_APPEND(&process->parts) = (struct pt_part){.number = number};
+    pt_index_add(&process->parts.index, pt_hash_words(&number, 1), process->parts.count - 1);
+    if (number > process->latest_part)
+        process->latest_part = number;
+    return true;
+}
 
 static uint32_t known(const struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id)
 {
@@ -40,7 +63,7 @@ uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text)
 
 uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     for (size_t at = 0; at < text.length;) {
         const char *word = text.data + at;
         size_t length = strnlen(word, text.length - at);
@@ -54,9 +77,7 @@ uint32_t pt_id_map_command_line(struct pt_id_map *ids, struct pt_text text)
             pt_buffer_text(&line, "'");
         at += length + 1;
     }
-    uint32_t string = line.length ? pt_intern(ids->profile, line.data, line.length) : 0;
-    pt_buffer_free(&line);
-    return string;
+    return line.length ? pt_intern(ids->profile, line.data, line.length) : 0;
 }
 
 struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segment *segment)
@@ -71,7 +92,7 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
     ids->process = pt_add_process(profile, instance);
     struct pt_process *process = &profile->processes.items[ids->process];
     /* The same segment again (a file and a merged one that holds it) must not count twice. */
-    ids->skipped = segment->has_process && from->instance.length && !pt_note_part(process, from->segment);
+    ids->skipped = segment->has_process && from->instance.length && !note_part(process, from->segment);
     process->segments += !ids->skipped;
     ids->alone = process->segments == 1;
     if (!segment->has_process || process->pid)
@@ -97,7 +118,7 @@ static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *se
     uint32_t number = known(ids, PT_TABLE_MODULES, id);
     if (number != PT_NONE)
         return number;
-    char *build_id = pt_hex(from->build_id.data, from->build_id.length);
+    PT_AUTO_FREE char *build_id = pt_hex(from->build_id.data, from->build_id.length);
     struct pt_module module = {
         .path = string_number(ids, segment, from->path),
         .build_id = pt_intern_text(ids->profile, build_id),
@@ -106,7 +127,6 @@ static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *se
         .file_offset = from->text_file_offset,
         .flags = from->flags,
     };
-    free(build_id);
     return remember(ids, PT_TABLE_MODULES, id, pt_add_module(ids->profile, &module));
 }
 
@@ -219,7 +239,7 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
     uint32_t number = known(ids, PT_TABLE_LABELS, id);
     if (!from || number != PT_NONE)
         return from ? number : 0;
-    struct pt_label *labels = NULL;
+    PT_AUTO_FREE struct pt_label *labels = NULL;
     uint32_t count = 0, capacity = 0;
     struct pt_cursor pairs = pt_cursor(from->pairs.data, from->pairs.length);
     while (pt_left(&pairs)) {
@@ -232,7 +252,6 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
             (struct pt_label){string_number(ids, segment, (uint32_t)key), string_number(ids, segment, (uint32_t)value)};
     }
     number = pt_add_label_set(ids->profile, labels, count);
-    free(labels);
     return remember(ids, PT_TABLE_LABELS, id, number);
 }
 

@@ -44,4 +44,7 @@ void pt_id_map_move(struct pt_id_map *ids, struct pt_profile *profile, const uin
                     const uint32_t *const numbers[PT_TABLE_COUNT]);
 void pt_id_map_free(struct pt_id_map *ids);
 
+/* Returns the part with this number, NULL if it was not read. */
+struct pt_part *pt_part_of(const struct pt_process *process, uint64_t number);
+
 #endif

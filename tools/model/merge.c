@@ -61,18 +61,9 @@ static void map_frames(struct maps *maps)
     }
 }
 
-static void map_nodes(struct maps *maps)
-{
-    MAP_EACH(maps, nodes, 1)
-    {
-        const struct pt_node *node = &maps->from->nodes.items[i];
-        maps->nodes[i] = pt_add_node(maps->into, maps->nodes[node->parent], maps->frames[node->frame]);
-    }
-}
-
 static void map_label_sets(struct maps *maps)
 {
-    struct pt_label *labels = NULL;
+    PT_AUTO_FREE struct pt_label *labels = NULL;
     uint32_t capacity = 0;
     MAP_EACH(maps, label_sets, 1)
     {
@@ -84,7 +75,6 @@ static void map_label_sets(struct maps *maps)
         }
         maps->label_sets[i] = pt_add_label_set(maps->into, labels, set->count);
     }
-    free(labels);
 }
 
 static void map_intervals(struct maps *maps)
@@ -206,7 +196,11 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from, struct p
     map_modules(&maps);
     map_functions(&maps);
     map_frames(&maps);
-    map_nodes(&maps);
+    MAP_EACH(&maps, nodes, 1)
+    {
+        const struct pt_node *node = &maps.from->nodes.items[i];
+        maps.nodes[i] = pt_add_node(maps.into, maps.nodes[node->parent], maps.frames[node->frame]);
+    }
     map_label_sets(&maps);
     map_intervals(&maps);
     map_processes(&maps);

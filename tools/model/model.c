@@ -90,10 +90,8 @@ uint32_t pt_intern_text(struct pt_profile *profile, const char *text)
 
 uint32_t pt_intern(struct pt_profile *profile, const char *text, size_t length)
 {
-    char *clean = clean_text(text, length);
-    uint32_t string = pt_intern_text(profile, clean);
-    free(clean);
-    return string;
+    PT_AUTO_FREE char *clean = clean_text(text, length);
+    return pt_intern_text(profile, clean);
 }
 
 PT_DEFINE_ADD(uint32_t pt_add_module, struct pt_profile, modules, struct pt_module, item->path, item->build_id,
@@ -264,7 +262,7 @@ static uint64_t wall_ns(const struct pt_profile *profile)
 {
     uint32_t count = profile->processes.count;
     uint64_t sum = 0, until = 0;
-    struct life *lives = pt_alloc(count, sizeof *lives);
+    PT_AUTO_FREE struct life *lives = pt_alloc(count, sizeof *lives);
     for (uint32_t i = 0; i < count; i++)
         lives[i] = (struct life){profile->processes.items[i].start_unix_ns, profile->processes.items[i].end_unix_ns};
     qsort(lives, count, sizeof *lives, by_start);
@@ -275,7 +273,6 @@ static uint64_t wall_ns(const struct pt_profile *profile)
         sum += lives[i].end_unix_ns - from;
         until = lives[i].end_unix_ns;
     }
-    free(lives);
     return sum;
 }
 

@@ -184,7 +184,7 @@ struct pt_profile {
     uint64_t cut_ns, cut_wall_ns;
     bool selected;     /* samples were left out (query/select.h); accounting still includes them */
     uint64_t whole_ns; /* CPU time of all samples before the selection */
-    bool *middleware;  /* by function, of all samples before the selection (query/middleware.h); NULL: not asked for, or
+    bool *middleware;  /* by function, of all samples before the selection (query/group.h); NULL: not asked for, or
                           none */
     /* CPU time of the samples that are left by the kind of their leaf, before frames were folded (query/fold.h). */
     uint64_t kind_ns[PT_KINDS];

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include "../../preload/common/settings.h"
-#include "../base/message.h"
+#include "../base/print.h"
 #include "../log/reader.h"
 
 #define PT_DEFAULT_DIRECTORY PP_DEFAULT_OUT
@@ -62,7 +62,7 @@ struct pt_load_request {
     struct pt_selection select;
     const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
     bool by_roots;         /* and it is the first frame of each stack */
-    bool middleware;       /* the profile says which functions are (query/middleware.h) */
+    bool middleware;       /* the profile says which functions are (query/group.h) */
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;             /* samples are not split by GIL */

@@ -1,8 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selection.h"
+#include "time_bins.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+static uint64_t time_since(uint64_t start, uint64_t since)
+{
+    return since < UINT64_MAX - start ? start + since : UINT64_MAX;
+}
+
+bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval)
+{
+    const struct pt_selection *select = &profile->request->select;
+    uint64_t run_start = profile->run_start_unix_ns, start = interval->start_unix_ns;
+    uint64_t from = select->from_ns ? time_since(run_start, select->from_ns) : 0;
+    uint64_t to = select->to_ns ? time_since(run_start, select->to_ns) : UINT64_MAX;
+    if (!pt_interval_has_time(interval))
+        return start >= from && (!select->to_ns || start < to);
+    uint64_t end = start + interval->wall_ns;
+    from = from > start ? from : start;
+    to = to < end ? to : end;
+    if (from >= to)
+        return false;
+    *interval = (struct pt_interval){from, to - from};
+    return true;
+}
+
+bool pt_accepts_process(const struct pt_profile *profile, uint32_t process)
+{
+    const char *pids = profile->request->select.pid;
+    return !pids || pt_pid_is_listed(pids, profile->processes.items[process].pid);
+}
+
+bool pt_accepts_thread(const struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_selection *select = &profile->request->select;
+    const struct pt_thread *thread = &profile->threads.items[number];
+    return pt_accepts_process(profile, thread->process) &&
+           (!pt_names_ids(select->thread) || pt_pid_is_listed(select->thread, thread->tid)) &&
+           (!pt_names_ids(select->not_thread) || !pt_pid_is_listed(select->not_thread, thread->tid));
+}
+
+bool pt_accepts_all(const struct pt_profile *profile)
+{
+    return !pt_selects_early(&profile->request->select);
+}
 
 bool pt_names_ids(const char *thread)
 {

@@ -3,6 +3,7 @@
 #ifndef PT_MODEL_SELECTION_H
 #define PT_MODEL_SELECTION_H
 
+#include "model.h"
 #include "request.h"
 
 /* Returns whether --thread or --not-thread is a list of ids and not a pattern for names. */
@@ -17,7 +18,7 @@ bool pt_selects_contents(const struct pt_selection *select);
 /* Returns whether --from or --to is given; both count from the run's start. */
 bool pt_selects_time(const struct pt_selection *select);
 
-/* Returns whether samples are left out while the logs are read (accepted.h). */
+/* Returns whether samples are left out while the logs are read (pt_accepts_thread). */
 bool pt_selects_early(const struct pt_selection *select);
 
 /* Returns whether samples are left out at all. */
@@ -31,5 +32,12 @@ enum pt_keep pt_keep_for(const struct pt_load_request *request);
 
 /* Returns whether the pid is in a list with commas, as --pid takes it. */
 bool pt_pid_is_listed(const char *list, uint64_t pid);
+
+/* Returns whether none of them is given. */
+bool pt_accepts_all(const struct pt_profile *profile);
+/* Reduces the interval to the part that --from and --to select; returns false if that is none of it. */
+bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval);
+bool pt_accepts_process(const struct pt_profile *profile, uint32_t process);
+bool pt_accepts_thread(const struct pt_profile *profile, uint32_t thread);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/numbers.h"
-#include "accepted.h"
 #include "gil_gc.h"
-#include "process_parts.h"
+#include "id_map.h"
+#include "selection.h"
 #include "traces.h"
 
 void pt_sums_accept(struct pt_process *process, const struct pt_segment *segment)

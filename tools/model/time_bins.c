@@ -14,12 +14,6 @@
 /* No log is longer. */
 #define LAST_BIN_NS (1ull << 61)
 
-bool pt_interval_has_time(const struct pt_interval *interval)
-{
-    const uint64_t most = UINT64_MAX / 4;
-    return interval->start_unix_ns && interval->wall_ns && interval->start_unix_ns < most && interval->wall_ns < most;
-}
-
 /* Returns the part of the value that belongs to the time before `at`. */
 static uint64_t part_before(const struct pt_interval *interval, uint64_t value, uint64_t at)
 {
@@ -90,8 +84,8 @@ static void sort_into_bins(struct pt_profile *profile)
 {
     uint32_t count, interval_count = profile->intervals.count;
     struct pt_interval *intervals = pt_copy(profile->intervals.items, interval_count, sizeof *intervals), bin;
-    uint32_t *moved = pt_alloc(interval_count, sizeof *moved); /* PT_NONE: to several bins */
-    struct pt_sample *samples = pt_take_samples(profile, &count);
+    PT_AUTO_FREE uint32_t *moved = pt_alloc(interval_count, sizeof *moved); /* PT_NONE: to several bins */
+    PT_AUTO_FREE struct pt_sample *samples = pt_take_samples(profile, &count);
     pt_index_free(&profile->intervals.index);
     profile->intervals.count = 1;
     for (uint32_t i = 1; i < interval_count; i++) {
@@ -107,8 +101,6 @@ static void sort_into_bins(struct pt_profile *profile)
         else
             pt_add_as_kept(profile, &sample);
     }
-    free(samples);
-    free(moved);
     free(intervals);
 }
 

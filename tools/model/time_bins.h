@@ -11,7 +11,11 @@
 
 /* Returns whether the interval's times are plausible, so that sums of them do not overflow; damaged logs may hold any.
  */
-bool pt_interval_has_time(const struct pt_interval *interval);
+static inline bool pt_interval_has_time(const struct pt_interval *interval)
+{
+    const uint64_t most = UINT64_MAX / 4;
+    return interval->start_unix_ns && interval->wall_ns && interval->start_unix_ns < most && interval->wall_ns < most;
+}
 
 /* Returns the part of a value (CPU time, samples) that belongs to the time from `from` to `to`, if it is spread evenly
  * over the interval: a log knows nothing finer. The parts of adjoining times add up to the value. */

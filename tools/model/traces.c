@@ -7,7 +7,7 @@
 #include <strings.h>
 
 #include "../base/numbers.h"
-#include "accepted.h"
+#include "selection.h"
 #include "time_bins.h"
 
 #define MAX_LISTED 8u
@@ -22,10 +22,8 @@ static uint32_t hex_string(struct pt_profile *profile, const uint8_t *bytes, siz
         any |= bytes[i] != 0;
     if (!any)
         return 0;
-    char *text = pt_hex(bytes, length);
-    uint32_t string = pt_intern_text(profile, text);
-    free(text);
-    return string;
+    PT_AUTO_FREE char *text = pt_hex(bytes, length);
+    return pt_intern_text(profile, text);
 }
 
 void pt_trace_add(struct pt_profile *profile, uint32_t id, uint64_t cpu_ns, uint64_t samples)
@@ -45,13 +43,12 @@ static bool is_asked_for(const struct pt_profile *profile, uint32_t trace)
 static uint32_t with_ids(struct pt_profile *profile, uint32_t base, struct pt_trace_ids ids)
 {
     const struct pt_label_set set = profile->label_sets.items[base];
-    struct pt_label *labels = pt_alloc(PT_TRACE_LABELS + set.count, sizeof *labels);
+    PT_AUTO_FREE struct pt_label *labels = pt_alloc(PT_TRACE_LABELS + set.count, sizeof *labels);
     labels[0] = (struct pt_label){pt_intern_text(profile, PT_TRACE_ID), ids.trace};
     labels[1] = (struct pt_label){pt_intern_text(profile, PT_SPAN_ID), ids.span};
     if (set.count)
         memcpy(&labels[PT_TRACE_LABELS], &profile->labels.items[set.first], set.count * sizeof *labels);
     uint32_t number = pt_add_label_set(profile, labels, PT_TRACE_LABELS + set.count);
-    free(labels);
     return number & PT_MAX_LABEL_SETS;
 }
 
@@ -133,10 +130,9 @@ static uint32_t *bases_of(struct pt_profile *profile)
         const struct pt_label_set set = profile->label_sets.items[sample->labels];
         if (!is_traced(sample) || bases[sample->labels] != sample->labels || set.count < PT_TRACE_LABELS)
             continue;
-        struct pt_label *labels =
+        PT_AUTO_FREE struct pt_label *labels =
             pt_copy(&profile->labels.items[set.first + PT_TRACE_LABELS], set.count - PT_TRACE_LABELS, sizeof *labels);
         bases[sample->labels] = pt_add_label_set(profile, labels, set.count - PT_TRACE_LABELS);
-        free(labels);
     }
     return bases;
 }
@@ -203,7 +199,7 @@ static void say_no_traces(const struct pt_profile *profile)
 
 bool pt_traces_found(const struct pt_profile *profile)
 {
-    struct pt_buffer list = {0};
+    PT_AUTO_BUFFER list = {0};
     uint32_t count = 0;
     for (uint32_t i = 0; i < profile->traces.count; i++)
         if (is_asked_for(profile, profile->traces.items[i].id) && count++ < MAX_LISTED)
@@ -220,7 +216,6 @@ bool pt_traces_found(const struct pt_profile *profile)
         pt_message_to(profile->request->messages,
                       "--trace %s: %" PRIu32 " traces begin with it; give more digits of: %s%s", wanted, count,
                       list.data, count > MAX_LISTED ? " …" : "");
-    pt_buffer_free(&list);
     return count == 1 || (count && !wanted);
 }
 

@@ -10,7 +10,70 @@
 #include "../model/traces.h"
 #include "package.h"
 
-#define TRACE "trace"
+#define TRACE  "trace"
+#define COMMON 0.25 /* of the CPU time of several endpoints: a function that has as much is middleware */
+
+struct part {
+    uint32_t function, value;
+    uint64_t ns;
+};
+
+struct parts {
+    PT_TABLE_OF(struct part) items;
+};
+PT_DEFINE_ADD(static uint32_t add_part, struct parts, items, struct part, item->function, item->value)
+
+/* Adds up the CPU time of each function in each endpoint, and of each endpoint. */
+static void add_up(struct pt_profile *profile, struct parts *parts, uint64_t *ns)
+{
+    PT_AUTO_FREE bool *application = pt_applications(profile);
+    PT_AUTO_FREE uint32_t *met = pt_alloc(profile->functions.count, sizeof *met);
+    PT_AUTO(pt_group_free) struct pt_group endpoints = pt_group_by(profile, PT_COUNTED_BY);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        uint32_t value = pt_group_value(&endpoints, sample);
+        ns[value] += sample->cpu_ns;
+        for (uint32_t node = value ? sample->node : 0; node; node = profile->nodes.items[node].parent) {
+            const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+            if (!application[profile->nodes.items[node].frame] || met[frame->subject] == i + 1)
+                continue;
+            met[frame->subject] = i + 1;
+            uint32_t part = add_part(parts, &(struct part){.function = frame->subject, .value = value});
+            parts->items.items[part].ns += sample->cpu_ns;
+        }
+    }
+}
+
+bool *pt_find_middleware(struct pt_profile *profile)
+{
+    if (!pt_has_group(profile, PT_COUNTED_BY))
+        return NULL;
+    struct parts parts = {0};
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
+    PT_AUTO_FREE uint32_t *endpoints = pt_alloc(profile->functions.count, sizeof *endpoints);
+    bool *middleware = pt_alloc(profile->functions.count, sizeof *middleware);
+    add_up(profile, &parts, ns);
+    for (uint32_t i = 0; i < parts.items.count; i++) {
+        const struct part *part = &parts.items.items[i];
+        if ((double)part->ns >= COMMON * (double)ns[part->value])
+            middleware[part->function] = ++endpoints[part->function] > 1;
+    }
+    PT_FREE_TABLE(&parts.items);
+    return middleware;
+}
+
+bool *pt_past_middleware(const struct pt_profile *profile)
+{
+    bool *past = pt_alloc(profile->nodes.count, sizeof *past), *application = pt_applications(profile);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        past[i] = past[node->parent];
+        if (!past[i] && application[node->frame])
+            past[i] = !profile->middleware || !profile->middleware[profile->frames.items[node->frame].subject];
+    }
+    free(application);
+    return past;
+}
 
 /* The contexts that the library knows, in the order in which they answer whose CPU it was. */
 static const struct {
@@ -111,12 +174,11 @@ bool pt_has_group(const struct pt_profile *profile, const char *by)
     const char *key = key_of(by);
     if (!key || (strcmp(key, PT_COUNTED_BY) == 0 && pt_has_requests(profile)))
         return true;
-    uint32_t *values = values_by_labels(profile, key);
+    PT_AUTO_FREE uint32_t *values = values_by_labels(profile, key);
     bool *used = used_sets(profile), found = false;
     for (uint32_t i = 1; !found && i < profile->label_sets.count; i++)
         found = values[i] && used[i];
     free(used);
-    free(values);
     return found;
 }
 
@@ -139,8 +201,8 @@ static bool is_context(const char *key)
 
 void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, const char *word), void *data)
 {
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
-    struct pt_buffer word = {0};
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed), *used = used_sets(profile);
+    PT_AUTO_BUFFER word = {0};
     for (size_t i = 0; i < CONTEXTS; i++)
         if (pt_has_group(profile, contexts[i].key))
             each(data, contexts[i].key);
@@ -159,9 +221,6 @@ void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, c
     }
     each(data, "thread");
     each(data, "package");
-    pt_buffer_free(&word);
-    free(used);
-    free(listed);
 }
 
 struct list {
@@ -188,12 +247,11 @@ void pt_groups_append(struct pt_buffer *text, const struct pt_profile *profile, 
 void pt_say_no_group(const struct pt_profile *profile, const char *by)
 {
     const char *source = "the program itself";
-    struct pt_buffer others = {0};
+    PT_AUTO_BUFFER others = {0};
     for (size_t i = 0; i < CONTEXTS; i++)
         if (strcmp(by, contexts[i].key) == 0)
             source = contexts[i].source;
     pt_groups_append(&others, profile, by);
     pt_message_to(profile->request->messages,
                   "--by %s: no sample has one; they come from %s. This profile has: --by %s", by, source, others.data);
-    pt_buffer_free(&others);
 }

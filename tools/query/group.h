@@ -61,4 +61,14 @@ bool pt_has_group(const struct pt_profile *profile, const char *by);
 /* Says that it has none, which others it has, and where values come from. */
 void pt_say_no_group(const struct pt_profile *profile, const char *by);
 
+/* Middleware is around several endpoints: the functions of the application that much of the CPU time of several
+ * endpoints is in.
+ *
+ * Returns, by function, whether it is middleware; NULL if no sample has an endpoint. The caller frees. It needs the
+ * samples of all endpoints: what selects some of them asks before (struct pt_profile). */
+bool *pt_find_middleware(struct pt_profile *profile);
+
+/* Returns, by node, whether the stack has a function of the application that is not middleware. The caller frees. */
+bool *pt_past_middleware(const struct pt_profile *profile);
+
 #endif

@@ -5,11 +5,47 @@
 
 #include "../../preload/common/label_kinds.h"
 #include "../base/numbers.h"
-#include "selection_words.h"
+#include "../base/output.h"
 
 #define MAX_LISTED     8
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
 #define THREAD         "thread"
+
+static void append_time(struct pt_buffer *line, const char *name, uint64_t ns)
+{
+    if (ns)
+        pt_buffer_format(line, " --%s %.12gs", name, pt_seconds(ns));
+}
+
+static void append_text(struct pt_buffer *line, const char *name, const char *value)
+{
+    if (!value)
+        return;
+    pt_buffer_format(line, " --%s ", name);
+    pt_append_argument(line, value);
+}
+
+void pt_append_selection(struct pt_buffer *line, const struct pt_selection *select)
+{
+    append_time(line, "from", select->from_ns);
+    append_time(line, "to", select->to_ns);
+    append_text(line, "pid", select->pid);
+    append_text(line, "thread", select->thread);
+    append_text(line, "not-thread", select->not_thread);
+    append_text(line, "focus", select->focus);
+    append_text(line, "ignore", select->ignore);
+    append_text(line, "trace", select->trace);
+}
+
+void pt_append_stack_options(struct pt_buffer *line, const struct pt_selection *select)
+{
+    if (select->native != PT_NATIVE_LIBRARIES)
+        pt_buffer_text(line, select->native == PT_NATIVE_NONE ? " --native=none" : " --native=all");
+    if (select->no_awaiters)
+        pt_buffer_text(line, " --no-awaiters");
+    if (select->join_pools)
+        pt_buffer_text(line, " --join-pools");
+}
 
 /* Appends words with `between` them, up to a limit. */
 struct list {
@@ -26,10 +62,9 @@ static void __attribute__((format(printf, 3, 4))) add(struct list *list, const c
     }
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     va_end(arguments);
     pt_buffer_format(&list->text, "%s%s", list->count > 1 ? between : "", text);
-    free(text);
 }
 
 static struct list process_ids(const struct pt_profile *profile)
@@ -44,14 +79,13 @@ static struct list process_ids(const struct pt_profile *profile)
 static struct list thread_names(const struct pt_profile *profile)
 {
     struct list list = {0};
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
     for (uint32_t i = 0; i < profile->threads.count; i++) {
         const struct pt_thread *thread = &profile->threads.items[i];
         if (thread->tid && !listed[thread->name])
             add(&list, ", ", "%s", pt_string(profile, thread->name));
         listed[thread->name] = true;
     }
-    free(listed);
     return list;
 }
 
@@ -65,7 +99,7 @@ static void append_list(struct pt_buffer *text, const char *what, struct list li
 static struct list label_keys(const struct pt_profile *profile, const char *key, size_t length, bool *found)
 {
     struct list list = {0};
-    bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
+    PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
     for (uint32_t i = 0; i < profile->labels.count; i++) {
         uint32_t number = profile->labels.items[i].key;
         const char *known = pt_string(profile, number);
@@ -74,7 +108,6 @@ static struct list label_keys(const struct pt_profile *profile, const char *key,
             add(&list, ", ", "%s", known);
         listed[number] = true;
     }
-    free(listed);
     return list;
 }
 
@@ -108,25 +141,21 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
     append_list(text, "this profile has", keys);
 }
 
-/* What is left of them may still be in the rest of the profile. */
-static void append_traces(struct pt_buffer *text, const struct pt_profile *profile)
-{
-    uint64_t ns = 0;
-    for (uint32_t i = 0; i < profile->traces.count; i++)
-        ns += profile->traces.items[i].cpu_ns;
-    pt_buffer_format(text, " is of a trace that was kept (%.2f s of %" PRIu32 " trace%s) and", pt_seconds(ns),
-                     profile->traces.count, pt_plural(profile->traces.count, "s"));
-}
-
 void pt_say_nothing_is_left(const struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "no sample of %.2f s CPU", pt_seconds(profile->whole_ns));
-    if (profile->request->traces == PT_TRACES_ONLY)
-        append_traces(&text, profile);
+    if (profile->request->traces == PT_TRACES_ONLY) {
+        /* What is left of them may still be in the rest of the profile. */
+        uint64_t ns = 0;
+        for (uint32_t i = 0; i < profile->traces.count; i++)
+            ns += profile->traces.items[i].cpu_ns;
+        pt_buffer_format(&text, " is of a trace that was kept (%.2f s of %" PRIu32 " trace%s) and", pt_seconds(ns),
+                         profile->traces.count, pt_plural(profile->traces.count, "s"));
+    }
     pt_buffer_text(&text, " fits");
     pt_append_selection(&text, select);
     if (select->from_ns || select->to_ns)
@@ -137,5 +166,4 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
         append_list(&text, "threads", thread_names(profile));
     append_keys(&text, profile, select->focus);
     pt_message_to(profile->request->messages, "%s", text.data);
-    pt_buffer_free(&text);
 }

@@ -6,10 +6,70 @@
 
 #include "../model/frame_text.h"
 #include "../model/kind.h"
-#include "self.h"
 
 #define STANDARD_LIBRARY "standard library"
 #define CALLERS          (PT_NONE - 1) /* no string: code that works for the package that calls it */
+
+/* Returns whether a pseudo-frame is CPU time of which no stack is known, and not a part of a stack. */
+static bool stands_alone(const char *text)
+{
+    static const char *const parts[] = {PP_PSEUDO_PARTS};
+    for (size_t i = 0; i < sizeof parts / sizeof parts[0]; i++)
+        if (strncmp(text, parts[i], strlen(parts[i])) == 0)
+            return false;
+    return true;
+}
+
+uint32_t pt_self_frame(const struct pt_profile *profile, uint32_t number, uint32_t without)
+{
+    if (number == PT_NONE)
+        return PT_NONE;
+    const struct pt_frame *frame = &profile->frames.items[number];
+    const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
+    if (frame->kind == PP_FRAME_PYTHON || strcmp(text, PP_PSEUDO_GC) == 0)
+        return number;
+    return without == PT_NONE && *text && stands_alone(text) ? number : without;
+}
+
+uint32_t *pt_self_frames(const struct pt_profile *profile)
+{
+    uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
+    frames[0] = PT_NONE;
+    for (uint32_t i = 1; i < profile->nodes.count; i++)
+        frames[i] = pt_self_frame(profile, profile->nodes.items[i].frame, frames[profile->nodes.items[i].parent]);
+    return frames;
+}
+
+uint32_t pt_frame_line(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    return frame->line ? frame->line : profile->functions.items[frame->subject].first_line;
+}
+
+bool pt_is_application(const struct pt_profile *profile, uint32_t frame)
+{
+    return frame != PT_NONE && pt_kind_of(profile, &profile->frames.items[frame]) == PT_KIND_APPLICATION &&
+           pt_has_package(profile, frame);
+}
+
+bool *pt_applications(const struct pt_profile *profile)
+{
+    bool *own = pt_alloc(profile->frames.count, sizeof *own);
+    for (uint32_t i = 0; i < profile->frames.count; i++)
+        own[i] = pt_is_application(profile, i);
+    return own;
+}
+
+uint32_t *pt_application_frames(const struct pt_profile *profile)
+{
+    uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
+    PT_AUTO_FREE bool *own = pt_applications(profile);
+    frames[0] = PT_NONE;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        frames[i] = own[node->frame] ? node->frame : frames[node->parent];
+    }
+    return frames;
+}
 
 /* Returns the first part of a relative path: a directory, or a file without ".py". */
 static uint32_t first_part(struct pt_profile *profile, const char *path)

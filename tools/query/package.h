@@ -21,4 +21,27 @@ uint32_t pt_package_with(struct pt_profile *profile, uint32_t frame, uint32_t wi
 /* Returns that package for each node. The caller frees. */
 uint32_t *pt_packages_by_node(struct pt_profile *profile);
 
+bool pt_is_application(const struct pt_profile *profile, uint32_t frame);
+
+/* Returns pt_is_application of each frame: for more nodes than there are frames. The caller frees. */
+bool *pt_applications(const struct pt_profile *profile);
+
+/* Returns, for each node, the innermost frame at or above it of the application's own Python code; PT_NONE if there is
+ * none. The caller frees. */
+uint32_t *pt_application_frames(const struct pt_profile *profile);
+
+/* For which frame of a stack its CPU time counts as self time where native code counts for the Python function that
+ * calls it: for the innermost Python function or garbage collection, or for what is CPU time without a stack. In a
+ * profile without native frames that is the innermost frame.
+ *
+ * Returns the frame for a stack that ends in `frame` (PT_NONE for the root), given that of the stack without this
+ * frame; PT_NONE: native code that no Python function called. */
+uint32_t pt_self_frame(const struct pt_profile *profile, uint32_t frame, uint32_t without);
+
+/* Returns that frame for each node. The caller frees. */
+uint32_t *pt_self_frames(const struct pt_profile *profile);
+
+/* Returns the line that a Python frame runs; that of its function's beginning for instructions without a line. */
+uint32_t pt_frame_line(const struct pt_profile *profile, const struct pt_frame *frame);
+
 #endif

@@ -11,9 +11,55 @@
 #include "../model/traces.h"
 #include "fold.h"
 #include "group.h"
-#include "middleware.h"
 #include "nothing_left.h"
-#include "spinning.h"
+
+/* Lists how the names of functions that spin begin. */
+static const struct spinner {
+    const char *function, *advice;
+} spinners[] = {
+    {"blas_thread_server", "OPENBLAS_NUM_THREADS=1"},
+    {"exec_blas_async_wait", "OPENBLAS_NUM_THREADS=1"},
+    {"gomp_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_team_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_simple_barrier_wait", "OMP_WAIT_POLICY=passive"},
+    {"gomp_thread_start", "OMP_WAIT_POLICY=passive"},
+    {"__kmp_hyper_barrier_release", "KMP_BLOCKTIME=0"},
+    {"__kmp_wait_", "KMP_BLOCKTIME=0"},
+    {"kmp_flag_", "KMP_BLOCKTIME=0"},
+};
+#define SPINNERS (sizeof spinners / sizeof spinners[0])
+
+/* Returns the spinner + 1 in which a stack with this leaf waits, 0 if it does something else. */
+static size_t spinner_of(const struct pt_profile *profile, uint32_t node)
+{
+    for (; node; node = profile->nodes.items[node].parent) {
+        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[node].frame];
+        const char *name = frame->kind == PP_FRAME_NATIVE ? pt_string(profile, frame->symbol) : "";
+        for (size_t i = 0; *name && i < SPINNERS; i++)
+            if (strncmp(name, spinners[i].function, strlen(spinners[i].function)) == 0)
+                return i + 1;
+        if (!strstr(name, "sched_yield") && !frame->inlined_into)
+            return 0;
+    }
+    return 0;
+}
+
+/* Returns it for the samples of the profile, whose native frames were not folded yet (fold.h). */
+static struct pt_spinning spinning_of(const struct pt_profile *profile)
+{
+    uint64_t ns[SPINNERS + 1] = {0};
+    size_t most = 1;
+    struct pt_spinning spinning = {0};
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        ns[spinner_of(profile, profile->samples.items[i].node)] += profile->samples.items[i].cpu_ns;
+    for (size_t i = 1; i <= SPINNERS; i++) {
+        spinning.ns += ns[i];
+        most = ns[i] > ns[most] ? i : most;
+    }
+    spinning.function = spinners[most - 1].function;
+    spinning.advice = spinners[most - 1].advice;
+    return spinning;
+}
 
 /* If more than one nanosecond in so many is of intervals that --from or --to cut, that is said. */
 #define CUT_PART 10
@@ -35,9 +81,9 @@ static bool *threads_with(const struct pt_profile *profile, const char *pattern)
 /* Returns, by node, whether a frame of the stack that ends there matches; NULL: none does. */
 static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
 {
-    bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    PT_AUTO_FREE bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
     bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         pt_buffer_clear(&text);
         pt_frame_text(&text, profile, i, false);
@@ -47,8 +93,6 @@ static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
         const struct pt_node *node = &profile->nodes.items[i];
         nodes[i] = nodes[node->parent] || frames[node->frame];
     }
-    pt_buffer_free(&text);
-    free(frames);
     return nodes;
 }
 
@@ -64,7 +108,7 @@ static bool is_literally(const char *pattern, const char *text)
 static bool *label_sets_with(const struct pt_profile *profile, const regex_t *regex, const char *pattern)
 {
     bool *sets = pt_alloc(profile->label_sets.count, sizeof *sets);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 1; i < profile->label_sets.count; i++) {
         const struct pt_label_set *set = &profile->label_sets.items[i];
         for (uint32_t j = set->first; j < set->first + set->count && !sets[i]; j++) {
@@ -74,7 +118,6 @@ static bool *label_sets_with(const struct pt_profile *profile, const regex_t *re
             sets[i] = (regex && regexec(regex, text.data, 0, NULL, 0) == 0) || is_literally(pattern, text.data);
         }
     }
-    pt_buffer_free(&text);
     return sets;
 }
 
@@ -95,12 +138,11 @@ static bool find_absent(struct pt_profile *profile, const char *pattern, struct 
         size_t length = strcspn(key, "=");
         if (!length || strcmp(key + length, rows[i]) != 0)
             continue;
-        struct pt_buffer by = {0};
+        PT_AUTO_BUFFER by = {0};
         pt_buffer_format(&by, PT_GROUP_OWN "%.*s", (int)length, key);
         found = pt_has_group(profile, by.data);
         if (found)
             matches->absent = pt_group_by(profile, by.data);
-        pt_buffer_free(&by);
     }
     return found;
 }
@@ -138,7 +180,8 @@ static void free_matches(struct matches *matches)
 static void drop_samples(struct pt_profile *profile, const struct pt_selection *select)
 {
     struct matches focus = matches_of(profile, select->focus), ignore = matches_of(profile, select->ignore);
-    bool *threads = threads_with(profile, select->thread), *others = threads_with(profile, select->not_thread);
+    PT_AUTO_FREE bool *threads = threads_with(profile, select->thread),
+                      *others = threads_with(profile, select->not_thread);
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -152,13 +195,11 @@ static void drop_samples(struct pt_profile *profile, const struct pt_selection *
     }
     free_matches(&ignore);
     free_matches(&focus);
-    free(threads);
-    free(others);
 }
 
 static void sum_kinds(struct pt_profile *profile)
 {
-    uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
+    PT_AUTO_FREE uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
         if (frame != PT_NONE)
@@ -167,12 +208,11 @@ static void sum_kinds(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->frames.count; i++)
         if (ns_of_frame[i])
             profile->kind_ns[pt_kind_of(profile, &profile->frames.items[i])] += ns_of_frame[i];
-    free(ns_of_frame);
 }
 
 static void add_tasks(struct pt_profile *profile)
 {
-    struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
+    PT_AUTO(pt_task_stacks_free) struct pt_task_stacks stacks = {.no_awaiters = profile->request->select.no_awaiters};
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -180,12 +220,11 @@ static void add_tasks(struct pt_profile *profile)
         sample.node = pt_task_stack(&stacks, profile, sample.node, sample.labels);
         pt_add_sample(profile, &sample);
     }
-    pt_task_stacks_free(&stacks);
 }
 
 static void fold_samples(struct pt_profile *profile, enum pt_native native)
 {
-    struct pt_fold fold = {.native = native};
+    PT_AUTO(pt_fold_free) struct pt_fold fold = {.native = native};
     uint32_t count;
     pt_fold_add(&fold, profile);
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
@@ -194,14 +233,13 @@ static void fold_samples(struct pt_profile *profile, enum pt_native native)
         sample.node = pt_fold_node(&fold, sample.node);
         pt_add_sample(profile, &sample);
     }
-    pt_fold_free(&fold);
 }
 
 /* Puts the value that --by asks for above each stack. */
 static void add_roots(struct pt_profile *profile)
 {
-    struct pt_group group = pt_group_by(profile, profile->request->by);
-    struct pt_task_stacks stacks = {0};
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, profile->request->by);
+    PT_AUTO(pt_task_stacks_free) struct pt_task_stacks stacks = {0};
     uint32_t count;
     const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
@@ -213,8 +251,6 @@ static void add_roots(struct pt_profile *profile)
                 pt_stack_below(&stacks, profile, sample.node, pt_add_node(profile, 0, pt_add_pseudo(profile, text)));
         pt_add_sample(profile, &sample);
     }
-    pt_task_stacks_free(&stacks);
-    pt_group_free(&group);
 }
 
 bool pt_select(struct pt_profile *profile)
@@ -236,7 +272,7 @@ bool pt_select(struct pt_profile *profile)
     if (pt_selects_names(select) || pt_selects_contents(select))
         drop_samples(profile, select);
     sum_kinds(profile);
-    profile->spinning = pt_spinning_of(profile);
+    profile->spinning = spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);
     uint64_t left_ns = pt_profile_cpu_ns(profile);

@@ -5,9 +5,9 @@
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/print.h"
+#include "../load/runs.h"
 #include "../model/http_requests.h"
 #include "../model/traces.h"
-#include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
 #include "report.h"
@@ -68,28 +68,14 @@ static void print_bill(const struct pt_report *report)
             pt_percent(billed_ns - cpu_ns, billed_ns));
 }
 
-static void print_other_labels(const struct pt_report *report)
-{
-    const struct pt_accounting *sum = &report->sum;
-    uint32_t processes = 0;
-    for (uint32_t i = 0; i < report->profile->processes.count; i++)
-        processes += report->profile->processes.items[i].accounting.other_labels_ns != 0;
-    if (processes)
-        pt_print_paragraph(0, 2,
-                           "%" PRIu64 " samples of %.2f s have a label (other): more than 1,000 combinations of labels "
-                           "in %u process%s",
-                           sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
-}
-
 static void print_open_ends(const struct pt_profile *profile)
 {
     struct pt_open_ends ends = pt_open_ends_of(profile);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_open_ends_append(&text, &ends);
     if (text.length)
         printf("  of %u process%s: %s%s\n", profile->processes.count, pt_plural(profile->processes.count, "es"),
                text.data, ends.killed ? "; what was not written by then is missing" : "");
-    pt_buffer_free(&text);
 }
 
 void pt_report_accounting(const struct pt_report *report)
@@ -120,13 +106,19 @@ void pt_report_accounting(const struct pt_report *report)
                            "%.2f s in %" PRIu64 " samples are " PP_PSEUDO_NOT_SELECTED
                            ": PYPROF_TRACES=%s keeps stacks of selected traces only",
                            pt_seconds(sum->not_selected_ns), sum->not_selected, pt_traces_setting(report->profile));
-    print_other_labels(report);
+    uint32_t processes = 0;
+    for (uint32_t i = 0; i < report->profile->processes.count; i++)
+        processes += report->profile->processes.items[i].accounting.other_labels_ns != 0;
+    if (processes)
+        pt_print_paragraph(0, 2,
+                           "%" PRIu64 " samples of %.2f s have a label (other): more than 1,000 combinations of labels "
+                           "in %u process%s",
+                           sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
-    struct pt_buffer no_traces = {0};
+    PT_AUTO_BUFFER no_traces = {0};
     pt_trace_sources_append(&no_traces, report->profile, PT_NONE, PT_NONE);
     if (no_traces.length)
         print_warning(NULL, no_traces.data);
-    pt_buffer_free(&no_traces);
 }

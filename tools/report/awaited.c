@@ -1,22 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "awaited.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../preload/common/pseudo_frames.h"
+#include "../base/fit.h"
+#include "../base/print.h"
 #include "../load/source_text.h"
+#include "../model/frame_text.h"
 #include "../model/http_requests.h"
 #include "../model/task_stacks.h"
-#include "../query/application.h"
 #include "../query/group.h"
-#include "../query/middleware.h"
-#include "../query/self.h"
+#include "../query/package.h"
+#include "../view/summary.h"
 #include "numbered.h"
+#include "sums_json.h"
 
-#define MIN     0.1 /* of an endpoint's CPU time: what has less is not worth a line */
-#define DEEPER  0.6 /* of what is awaited: what is awaited in it, and has as much, is said instead */
-#define HEADING 50  /* lines from a function's first decorator to its `def` */
+#define MIN         0.1 /* of an endpoint's CPU time: what has less is not worth a line */
+#define DEEPER      0.6 /* of what is awaited: what is awaited in it, and has as much, is said instead */
+#define HEADING     50  /* lines from a function's first decorator to its `def` */
+#define INDENTATION 12
+#define NAME_WIDTH  24 /* columns of what awaits, on a terminal; the end of the line is cut where there is no room */
+
+void pt_print_awaited(const struct pt_profile *profile, const struct pt_awaited *awaited, uint64_t whole_ns)
+{
+    const struct pt_function *function = &profile->functions.items[awaited->function];
+    PT_AUTO_BUFFER text = {0};
+    pt_buffer_format(&text, "%*s%.0f %% of it awaited at %s:%" PRIu32 " in %s", INDENTATION, "",
+                     pt_percent(awaited->ns, whole_ns), pt_base_name(pt_string(profile, function->short_file)),
+                     awaited->line, awaited->outside_task ? "task " : "");
+    pt_fit_text(&text, pt_string(profile, awaited->outside_task ?: function->name),
+                pt_print_columns(stdout) ? NAME_WIDTH : 0);
+    pt_buffer_format(&text, ": %s%s",
+                     awaited->what == PT_AWAITED_TASK     ? "task "
+                     : awaited->what == PT_AWAITED_THREAD ? "a thread"
+                                                          : "",
+                     pt_string(profile, awaited->name));
+    pt_print_text(stdout, text.data, 0, PT_STYLE_PLAIN);
+}
+
+void pt_json_awaited(struct pt_json *json, const struct pt_profile *profile, const struct pt_awaited *awaited)
+{
+    static const char *const words[] = {"task", "thread", "coroutine"};
+    const struct pt_function *function = &profile->functions.items[awaited->function];
+    pt_json_begin(json, "awaited", '{');
+    pt_json_text(json, "kind", words[awaited->what]);
+    pt_json_string(json, "name", profile, awaited->name);
+    pt_json_number(json, "cpu_ns", awaited->ns);
+    pt_json_string(json, "function", profile, function->name);
+    pt_json_string(json, "file", profile, function->file);
+    pt_json_number(json, "line", awaited->line);
+    pt_json_string(json, "in_task", profile, awaited->outside_task);
+    pt_json_end(json, '}');
+}
 
 /* A function, the line that it runs, or what that awaits. Step 0 is before the endpoint's own functions. */
 struct step {
@@ -46,18 +84,15 @@ static uint32_t *task_names(struct pt_profile *profile)
             names[i] =
                 pt_intern(profile, text + sizeof PP_PSEUDO_TASK_NAMED - 1, strlen(text) - sizeof PP_PSEUDO_TASK_NAMED);
     }
-    uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
+    PT_AUTO_FREE uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
     for (uint32_t i = 1; i < profile->nodes.count; i++)
         innermost[i] = names[profile->nodes.items[i].frame] ?: innermost[profile->nodes.items[i].parent];
-    uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         ns[innermost[profile->samples.items[i].node]] += profile->samples.items[i].cpu_ns;
-    uint32_t *rows = pt_join_numbered(profile, ns);
+    PT_AUTO_FREE uint32_t *rows = pt_join_numbered(profile, ns);
     for (uint32_t i = 0; i < profile->frames.count; i++)
         names[i] = rows[names[i]];
-    free(rows);
-    free(ns);
-    free(innermost);
     return names;
 }
 
@@ -91,15 +126,12 @@ struct pt_awaits *pt_awaits_of(struct pt_profile *profile, const char *by)
     if (strcmp(by, PT_COUNTED_BY) != 0)
         return NULL;
     struct pt_awaits *awaits = pt_alloc(1, sizeof *awaits);
-    uint32_t *tasks = task_names(profile);
-    bool *application = pt_applications(profile), *past = pt_past_middleware(profile);
+    PT_AUTO_FREE uint32_t *tasks = task_names(profile);
+    PT_AUTO_FREE bool *application = pt_applications(profile), *past = pt_past_middleware(profile);
     *awaits = (struct pt_awaits){.profile = profile, .endpoints = pt_group_by(profile, by)};
     awaits->step_of = pt_alloc(profile->nodes.count, sizeof *awaits->step_of);
     awaits->is_coroutine = pt_alloc(profile->functions.count, sizeof *awaits->is_coroutine);
     add_steps(awaits, application, past, tasks);
-    free(past);
-    free(application);
-    free(tasks);
     return awaits;
 }
 
@@ -113,7 +145,7 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
         return awaits->is_coroutine[number] == YES;
     awaits->is_coroutine[number] = NO;
     pt_buffer_format(&heading, "async def %s", dot ? dot + 1 : name);
-    struct pt_source source = pt_source_read(awaits->profile, function);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_read(awaits->profile, function);
     for (uint32_t line = function->first_line; source.text && line < function->first_line + HEADING; line++) {
         size_t length;
         const char *text = pt_source_line(&source, line, &length);
@@ -126,7 +158,6 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
         awaits->is_coroutine[number] = YES;
         break;
     }
-    pt_source_free(&source);
     pt_buffer_free(&heading);
     return awaits->is_coroutine[number] == YES;
 }

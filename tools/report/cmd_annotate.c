@@ -6,12 +6,12 @@
 #include <sys/stat.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/load.h"
 #include "../load/source_text.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
-#include "shares.h"
+#include "../view/uncertainty.h"
 #include "source_files.h"
 
 #define FIGURES_WIDTH 35 /* of a row, before its text, without --ci */
@@ -27,7 +27,7 @@ struct whole {
 static struct pt_line_sums find_files(const struct pt_profile *profile, const char *name)
 {
     struct pt_line_sums files = pt_line_sums_new(profile);
-    char *real = realpath(name, NULL);
+    PT_AUTO_FREE char *real = realpath(name, NULL);
     while (strncmp(name, "./", 2) == 0)
         name += 2;
     for (uint32_t i = 0; i < profile->frames.count; i++) {
@@ -38,17 +38,15 @@ static struct pt_line_sums find_files(const struct pt_profile *profile, const ch
         if (*text && (pt_is_end_of_path(text, name) || (real && strcmp(text, real) == 0)))
             pt_line_sums_add_file(&files, path);
     }
-    free(real);
     return files;
 }
 
 static void print_source(const char *text, size_t length, uint32_t used)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     for (size_t i = 0; i < length; i++)
         pt_buffer_append(&line, text[i] == '\t' ? "    " : &text[i], text[i] == '\t' ? 4 : 1);
     pt_print_text(stdout, length ? line.data : "", used, PT_STYLE_PLAIN);
-    pt_buffer_free(&line);
 }
 
 /* Prints the figures of a line, and its number. */
@@ -88,7 +86,7 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
         pt_print_note("Nothing of it is in what was selected%s.", python ? "" : "; --native=all shows all native code");
         return;
     }
-    struct pt_source source = pt_source_of_file(profile, file->path);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_of_file(profile, file->path);
     if (source.state != PT_SOURCE_READ)
         pt_print_note("%s", pt_source_state_text(source.state, pt_string(profile, file->path)));
     size_t length;
@@ -116,7 +114,6 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
         else
             puts(i ? "" : "(line unknown)");
     }
-    pt_source_free(&source);
 }
 
 static int by_self(const void *a, const void *b)
@@ -128,7 +125,7 @@ static int by_self(const void *a, const void *b)
 static int annotate(const struct pt_profile *profile, const char *name, bool ci)
 {
     const struct whole whole = {pt_summary_program_ns(profile), pt_draws_of(profile), ci};
-    struct pt_line_sums files = find_files(profile, name);
+    PT_AUTO(pt_line_sums_free) struct pt_line_sums files = find_files(profile, name);
     if (files.count)
         pt_line_sums_count(&files, profile);
     if (!files.count) {
@@ -146,7 +143,6 @@ static int annotate(const struct pt_profile *profile, const char *name, bool ci)
         print_file(profile, &files.items[i], &whole);
     }
     int status = files.count ? PT_EXIT_OK : PT_EXIT_DATA;
-    pt_line_sums_free(&files);
     return status;
 }
 

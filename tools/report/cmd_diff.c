@@ -8,7 +8,7 @@
 
 #include "../base/output.h"
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../flame/flame.h"
 #include "../load/files.h"
 #include "../load/load.h"
@@ -157,10 +157,9 @@ static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, ch
                                         .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
     uint32_t count = 0;
-    struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL; /* newest first */
+    PT_AUTO_FREE struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL; /* newest first */
     for (uint32_t i = 0; i < 2; i++)
         names[1 - i] = i < count ? pt_strdup(pt_string(profile, runs[i].run)) : NULL;
-    free(runs);
     pt_profile_free(profile);
     return count;
 }
@@ -183,13 +182,12 @@ static bool name_latest_here(const struct pt_cli *cli, struct sides_named *named
 
 static void say_other_comparison(const char *given, const char *other)
 {
-    struct pt_buffer command = {0};
+    PT_AUTO_BUFFER command = {0};
     pt_append_argument(&command, given);
     pt_buffer_text(&command, " ");
     pt_append_argument(&command, other);
     pt_message("these are the two latest runs in %s; its latest run and the latest here: pyprof diff %s", given,
                command.data);
-    pt_buffer_free(&command);
 }
 
 /* Names the two latest runs in a directory (NULL: the default one), or what was given and the latest run in the default
@@ -223,10 +221,8 @@ static bool name_sides(const struct pt_cli *cli, struct sides_named *named)
     }
     if (cli->request.all || stat(cli->arguments[0], &given) != 0 || !S_ISDIR(given.st_mode))
         return name_latest_here(cli, named);
-    char *other = other_directory(&given);
-    bool done = name_runs(cli, cli->arguments, other, named);
-    free(other);
-    return done;
+    PT_AUTO_FREE char *other = other_directory(&given);
+    return name_runs(cli, cli->arguments, other, named);
 }
 
 static int cannot_compare(const struct pt_cli *cli)

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/load.h"
+#include "../load/runs.h"
 #include "../model/gil_gc.h"
-#include "../view/open_ends.h"
 #include "../view/summary.h"
 #include "../view/trace_sources.h"
 #include "sums_json.h"
@@ -186,18 +186,6 @@ static void print_context(void *data, bool read, const char *text)
     print_line(read ? "samples belong to %s" : "but not to %s", text);
 }
 
-static void print_traces(const struct pt_profile *profile, uint32_t process)
-{
-    struct pt_buffer none = {0};
-    pt_trace_sources_append(&none, profile, process, PT_NONE);
-    if (none.length)
-        print_line("%s", none.data);
-    else if (profile->processes.items[process].traces)
-        print_line("samples of traces are kept by PYPROF_TRACES=%s",
-                   pt_string(profile, profile->processes.items[process].traces));
-    pt_buffer_free(&none);
-}
-
 static void print_intervals(const struct pt_process *process)
 {
     printf("%12s %10s %10s %7s %8s %10s %10s %10s %10s\n", "AFTER", "WALL", "CPU", "CORES", "SAMPLES", "SLEPT",
@@ -240,7 +228,14 @@ static void print_text(const struct pt_profile *profile)
                    process->clock ? pt_string(profile, process->clock) : "kernel ticks",
                    pt_percent(process->accounting.uneven_ns, process->accounting.cpu_ns));
         pt_summary_contexts(profile, i, print_context, NULL);
-        print_traces(profile, i);
+        struct pt_buffer none = {0};
+        pt_trace_sources_append(&none, profile, i, PT_NONE);
+        if (none.length)
+            print_line("%s", none.data);
+        else if (profile->processes.items[i].traces)
+            print_line("samples of traces are kept by PYPROF_TRACES=%s",
+                       pt_string(profile, profile->processes.items[i].traces));
+        pt_buffer_free(&none);
         print_sums(profile, i);
         pt_summary_notes(profile, i, print_remark, "note");
         if (profile->request->usage)

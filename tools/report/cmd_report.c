@@ -6,59 +6,84 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../model/traces.h"
-#include "../query/selection_words.h"
+#include "../query/nothing_left.h"
 #include "../view/summary.h"
 #include "report.h"
+#include "sums_json.h"
 
 #define TOP        10
 #define POOLS_FROM 10.0 /* per cent of the CPU time */
 #define COLUMNS    80   /* where there is no terminal */
 
-/* Appends the selection, runs and paths of this report. */
-static void append_profile(struct pt_buffer *line, const struct pt_cli *cli)
+/* Prints the whole report as JSON. Returns false if it could not be written. */
+static bool print_json(const struct pt_report *report)
 {
-    pt_append_selection(line, &cli->request.select);
-    pt_append_stack_options(line, &cli->request.select);
-    if (cli->request.all)
-        pt_buffer_text(line, " --all");
-    if (cli->request.run) {
-        pt_buffer_text(line, " --run ");
-        pt_append_argument(line, cli->request.run);
-    }
-    for (int i = 0; i < cli->argument_count; i++) {
-        pt_buffer_text(line, " ");
-        pt_append_argument(line, cli->arguments[i]);
-    }
-    char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
-    if (directory) {
-        pt_buffer_text(line, " ");
-        pt_append_argument(line, directory);
-    }
-    free(directory);
+    struct pt_profile *profile = report->profile;
+    struct pt_json json = pt_json_document(stdout);
+    struct pt_report_native native = pt_report_native(profile);
+    uint64_t start, end;
+    pt_profile_span(profile, &start, &end);
+    pt_json_string(&json, "cmdline", profile, pt_summary_first_process(profile)->command_line);
+    pt_json_number(&json, "start_unix_ns", start);
+    pt_json_number(&json, "end_unix_ns", end);
+    pt_json_versions(&json, profile, PT_NONE);
+    pt_json_number(&json, "program_ns", report->program_ns);
+    pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
+    pt_json_number(&json, "interpreter_ns", native.interpreter_ns);
+    pt_json_number(&json, "library_ns", native.library_ns);
+    if (profile->request->select.trace)
+        pt_report_trace_json(report, &json);
+    pt_report_functions_json(report, PT_NONE, PT_NONE, &json);
+    if (report->cli->request.by)
+        pt_report_values_json(report, &json);
+    pt_report_packages_json(report, &json);
+    pt_report_lines_json(report, &json);
+    pt_report_threads_json(report, false, &json);
+    pt_report_threads_json(report, true, &json);
+    pt_json_begin(&json, "total", '{');
+    pt_json_sums(&json, profile, PT_NONE);
+    pt_json_end(&json, '}');
+    return pt_json_end_document(&json);
 }
 
 /* Prints a command for what this report shows, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const char *command, const char *operand,
                           const char *purpose)
 {
-    struct pt_buffer line = {0};
+    PT_AUTO_BUFFER line = {0};
     pt_buffer_text(&line, command);
     if (operand) {
         pt_buffer_text(&line, " ");
         pt_append_argument(&line, operand);
     }
-    append_profile(&line, cli);
+    /* Appends the selection, runs and paths of this report. */
+    pt_append_selection(&line, &cli->request.select);
+    pt_append_stack_options(&line, &cli->request.select);
+    if (cli->request.all)
+        pt_buffer_text(&line, " --all");
+    if (cli->request.run) {
+        pt_buffer_text(&line, " --run ");
+        pt_append_argument(&line, cli->request.run);
+    }
+    for (int i = 0; i < cli->argument_count; i++) {
+        pt_buffer_text(&line, " ");
+        pt_append_argument(&line, cli->arguments[i]);
+    }
+    PT_AUTO_FREE char *directory = cli->argument_count ? NULL : pt_directory_to_name(NULL);
+    if (directory) {
+        pt_buffer_text(&line, " ");
+        pt_append_argument(&line, directory);
+    }
     fputs(before, stdout);
     pt_print_styled(stdout, PT_STYLE_HEADING, "%s", line.data);
     uint32_t columns = pt_print_columns(stdout) ?: COLUMNS;
     if (6 + pt_shown_width(line.data) + 5 + strlen(purpose) <= columns)
         printf("   (%s)", purpose);
     putchar('\n');
-    pt_buffer_free(&line);
 }
 
 /* Returns whether much of the CPU time is of stacks without Python that --join-pools would put under others. */
@@ -155,7 +180,7 @@ int pt_cmd_report(const struct pt_cli *cli)
     report.draws = pt_draws_of(profile);
     bool written = true;
     if (cli->json)
-        written = pt_report_json(&report);
+        written = print_json(&report);
     else
         print_report(&report);
     pt_profile_free(profile);

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 #include "../base/json.h"
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../base/terminal_text.h"
+#include "../cli/options.h"
 #include "../load/load.h"
 #include "../load/runs.h"
-#include "../view/command.h"
 
 #define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
@@ -51,7 +50,7 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
     pt_print_styled(stdout, PT_STYLE_HEADING, "%-*s  %-19s  %9s  %9s  %5s  COMMAND\n", width, "RUN", "START",
                     "DURATION", "CPU", "PROCS");
     for (uint32_t i = 0; i < count; i++) {
-        struct pt_buffer duration = {0}, cpu = {0}, command = {0};
+        PT_AUTO_BUFFER duration = {0}, cpu = {0}, command = {0};
         char start[32] = "";
         time_t seconds = (time_t)(runs[i].start_unix_ns / NS_PER_SECOND);
         struct tm local;
@@ -64,9 +63,6 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
         uint32_t columns = pt_print_columns(stdout), left = columns > (uint32_t)used ? columns - (uint32_t)used : 0;
         pt_short_command(&command, pt_string(profile, profile->processes.items[runs[i].first].command_line), left);
         pt_print_text(stdout, command.length ? command.data : "", (uint32_t)used, PT_STYLE_PLAIN);
-        pt_buffer_free(&command);
-        pt_buffer_free(&duration);
-        pt_buffer_free(&cpu);
     }
 }
 
@@ -100,12 +96,11 @@ int pt_cmd_runs(const struct pt_cli *cli)
     if (!profile)
         return PT_EXIT_DATA;
     uint32_t count;
-    struct pt_run *runs = pt_runs_of(profile, &count);
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
     if (cli->json)
         print_json(profile, runs, count);
     else
         print_text(profile, runs, count);
-    free(runs);
     pt_profile_free(profile);
     return PT_EXIT_OK;
 }

@@ -12,7 +12,7 @@
 #include "../query/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
-#include "request_clock.h"
+#include "request_columns.h"
 
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
  * need not be tested, and do not make the correction for the number of tests harsher. */
@@ -22,7 +22,7 @@
 struct pt_side pt_side_of(struct pt_profile *profile)
 {
     struct pt_side side = {.profile = profile, .draws = pt_draws_of(profile)};
-    struct pt_run *runs = pt_runs_of(profile, &side.run_count);
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &side.run_count);
     side.sum = pt_summary_accounting(profile, PT_NONE);
     side.whole_ns = pt_summary_program_ns(profile);
     side.start_unix_ns = side.run_count ? runs[side.run_count - 1].start_unix_ns : 0;
@@ -30,7 +30,6 @@ struct pt_side pt_side_of(struct pt_profile *profile)
         pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
     for (uint32_t i = 0; i < profile->functions.count; i++)
         profile->functions.items[i].first_line = 0;
-    free(runs);
     return side;
 }
 
@@ -110,7 +109,7 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
     struct pt_profile *profile = comparison->sides[side].profile;
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count, room = comparison->function_count, file_room = comparison->file_count;
-    struct pt_total *totals = pt_view_totals(profile, view, &count);
+    PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
     comparison->functions =
         pt_grow(comparison->functions, &room, (uint64_t)room + count + 1, sizeof *comparison->functions);
     comparison->files =
@@ -127,7 +126,6 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
         if (one.text && *one.text)
             comparison->files[comparison->file_count++] = one;
     }
-    free(totals);
     pt_view_free(view);
 }
 
@@ -135,10 +133,10 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
 static void add_groups(struct pt_comparison *comparison, int side)
 {
     struct pt_profile *profile = comparison->sides[side].profile;
-    struct pt_group group = pt_group_by(profile, comparison->group);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, comparison->group);
     uint32_t none = pt_intern_text(profile, PT_NO_GROUP), room = comparison->function_count;
-    struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
-    struct pt_request_sums *requests =
+    PT_AUTO_FREE struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
+    PT_AUTO_FREE struct pt_request_sums *requests =
         comparison->by == PT_COMPARE_REQUEST ? pt_requests_by(profile, comparison->group, PT_NONE) : NULL;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -161,9 +159,6 @@ static void add_groups(struct pt_comparison *comparison, int side)
         one->clock.requests[side] = one->clocks[side].count;
         one->clock.ns[side] = requests[i].cpu_ns;
     }
-    free(requests);
-    free(sums);
-    pt_group_free(&group);
 }
 
 static void drop_uncounted(struct pt_comparison *comparison)
@@ -256,8 +251,8 @@ static void mark(struct pt_comparison *comparison)
     }
     for (uint32_t i = 0; i < comparison->file_count; i++)
         test_samples(comparison, &tests, &comparison->files[i].self);
-    double *chances = pt_alloc(tests.count, sizeof *chances);
-    bool *marks = pt_alloc(tests.count, sizeof *marks);
+    PT_AUTO_FREE double *chances = pt_alloc(tests.count, sizeof *chances);
+    PT_AUTO_FREE bool *marks = pt_alloc(tests.count, sizeof *marks);
     for (uint32_t i = 0; i < tests.count; i++)
         chances[i] = tests.changes[i]->chance;
     pt_mark_changes(chances, tests.count, marks);
@@ -270,8 +265,6 @@ static void mark(struct pt_comparison *comparison)
             comparison->functions[i].total = comparison->functions[i].self;
     comparison->tested = tests.count;
     free(tests.changes);
-    free(chances);
-    free(marks);
 }
 
 static int by_size(const struct pt_comparison *comparison, const struct pt_change *a, const struct pt_change *b)

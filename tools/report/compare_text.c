@@ -88,7 +88,7 @@ static bool has_changed(const struct pt_comparison *comparison, const struct pt_
 /* Says below a row how its requests' own clock has changed. */
 static void print_clock(const struct table *table, const struct pt_compared *one)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     double before = one->clocks[0].mean, after = one->clocks[1].mean;
     int used = fprintf(table->out, "%8s%+5.0f %%* ", "", 100 * (after - before) / before);
     pt_append_duration(&text, before);
@@ -96,7 +96,6 @@ static void print_clock(const struct table *table, const struct pt_compared *one
     pt_append_duration(&text, after);
     pt_buffer_text(&text, " by the requests' own clock (mean)");
     pt_print_text(table->out, text.data, (uint32_t)used, PT_STYLE_PLAIN);
-    pt_buffer_free(&text);
 }
 
 /* Returns how many rows are shown: as many as --top says, those that are more than chance, or the largest changes. */
@@ -153,7 +152,7 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
 static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
 {
     uint32_t values = comparison->uncounted - comparison->without_group - comparison->without_route;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     fputs("More or fewer requests are no change of it\n", out);
     if (comparison->without_group)
         pt_buffer_text(&text, ", what ran outside of all requests");
@@ -163,7 +162,6 @@ static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
         pt_buffer_format(&text, ", %" PRIu32 " value%s without requests on both sides", values, pt_plural(values, "s"));
     if (text.length)
         pt_put_paragraph(out, 0, 2, "Not compared (--by share does): %s", text.data + 2);
-    pt_buffer_free(&text);
 }
 
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)
@@ -180,11 +178,10 @@ void pt_comparison_print(const struct pt_comparison *comparison, const struct pt
     if (requests)
         print_uncounted(comparison, out);
     if (comparison->group) {
-        struct pt_buffer title = {0};
+        PT_AUTO_BUFFER title = {0};
         pt_group_title(&title, comparison->group);
         pt_print_styled(out, PT_STYLE_HEADING, "\n%s  CHANGE   %s%s\n", requests ? "CPU/REQ" : "    CPU",
                         requests ? "REQUESTS A         B   " : "", title.data);
-        pt_buffer_free(&title);
     } else {
         pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
                         cli->lines ? "LINE" : "FUNCTION");
@@ -214,11 +211,10 @@ struct gate {
 
 static void fail(struct gate *gate, const char *text, const char *what, double percent)
 {
-    struct pt_buffer name = {0};
+    PT_AUTO_BUFFER name = {0};
     pt_shown_text(&name, text, 0);
     if (gate->failures++ < FAILURES_NAMED)
         pt_error("slower by %.1f %% of A's CPU: %s%s", percent, name.data, what);
-    pt_buffer_free(&name);
 }
 
 /* Returns whether the change is too large. */

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
-#include "../load/read_file.h"
+#include "../cli/options.h"
+#include "../load/files.h"
 #include "log_text.h"
 
 static const char *block_name(uint32_t type)
@@ -90,13 +90,13 @@ static void print_block_end(void *data, const struct pt_segment *segment, const 
 
 static void put_module(struct pt_log_printer *printer, const struct pt_log_module *module)
 {
-    char *build_id = pt_hex(module->build_id.data, module->build_id.length < 64 ? module->build_id.length : 64);
+    PT_AUTO_FREE char *build_id =
+        pt_hex(module->build_id.data, module->build_id.length < 64 ? module->build_id.length : 64);
     fputs(" path ", printer->out);
     pt_log_put_string(printer, module->path);
     fprintf(printer->out, " text %#" PRIx64 " to %#" PRIx64 " in the file %#" PRIx64 " bias %#" PRIx64,
             module->text_start, module->text_end, module->text_file_offset, module->bias);
     fprintf(printer->out, " flags %#" PRIx32 " build id %s", module->flags, build_id);
-    free(build_id);
 }
 
 static void print_definition(void *data, const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
@@ -182,7 +182,8 @@ static void print_notice(void *data, const struct pt_segment *segment, uint64_t 
 static void print_traced(void *data, const struct pt_segment *segment, const struct pt_log_traced *sample)
 {
     struct pt_log_printer *printer = data;
-    char *trace = pt_hex(sample->trace, sizeof sample->trace), *span = pt_hex(sample->span, sizeof sample->span);
+    PT_AUTO_FREE char *trace = pt_hex(sample->trace, sizeof sample->trace),
+                      *span = pt_hex(sample->span, sizeof sample->span);
     (void)segment;
     fprintf(printer->out, "  at %" PRIu64 " %" PRIu64 " ns state %#" PRIx32 " trace %s span %s", sample->unix_ns,
             sample->cpu_ns, sample->state, trace, span);
@@ -190,8 +191,6 @@ static void print_traced(void *data, const struct pt_segment *segment, const str
     pt_log_put_labels(printer, sample->labels);
     pt_log_put_stack(printer, sample->node);
     fputc('\n', printer->out);
-    free(trace);
-    free(span);
 }
 
 static enum pt_read_result print_segment(struct pt_log_printer *printer, const void *data, size_t size, size_t *budget,

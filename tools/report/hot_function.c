@@ -6,12 +6,153 @@
 
 #include "../../preload/common/label_kinds.h"
 #include "../model/frame_text.h"
-#include "../model/http_requests.h"
-#include "../query/application.h"
-#include "../query/middleware.h"
+#include "../query/group.h"
 #include "../query/package.h"
-#include "../query/self.h"
 #include "report.h"
+
+#define OWN      0.25 /* of the samples, that the application's function must have */
+#define COMMON   0.8  /* of an outermost call: a call in it that has as much says nothing */
+#define MIN      0.25 /* of such a call: what has less says less than it */
+#define UNPARTED 0.6  /* of the first call where they have parted: a call in it that has as much is said instead */
+
+static const char importing[] = "<frozen importlib";
+
+struct call {
+    uint32_t parent, text, frame, package;
+    uint64_t self_ns, ns, others_ns;
+};
+
+struct calls {
+    PT_TABLE_OF(struct call) items; /* 0: the root; parents come first */
+};
+PT_DEFINE_ADD(static uint32_t add_call, struct calls, items, struct call, item->parent, item->text)
+
+/* Returns whether the frame is a Python function, or CPU time without one, and not how Python imports. */
+static bool is_shown(const struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    if (pt_self_frame(profile, number, PT_NONE) != number)
+        return false;
+    return frame->kind != PP_FRAME_PYTHON || strncmp(pt_string(profile, profile->functions.items[frame->subject].file),
+                                                     importing, sizeof importing - 1) != 0;
+}
+
+/* Returns the calls of functions, whatever their lines and the native code between them. The caller frees the items. */
+static struct calls calls_of(const struct pt_profile *profile, const uint32_t *texts, const uint32_t *packages,
+                             const uint64_t *ns, const uint64_t *others_ns)
+{
+    struct calls calls = {0};
+    PT_AUTO_FREE uint32_t *call_of = pt_alloc(profile->nodes.count, sizeof *call_of);
+    add_call(&calls, &(struct call){.parent = PT_NONE, .frame = PT_NONE});
+    for (uint32_t i = 0; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        call_of[i] = i ? call_of[node->parent] : 0;
+        if (i && is_shown(profile, node->frame))
+            call_of[i] = add_call(&calls, &(struct call){.parent = call_of[i],
+                                                         .text = texts[node->frame],
+                                                         .frame = node->frame,
+                                                         .package = packages[i]});
+        calls.items.items[call_of[i]].ns += ns[i];
+        calls.items.items[call_of[i]].others_ns += others_ns[i];
+    }
+    for (uint32_t i = 0; i < calls.items.count; i++)
+        calls.items.items[i].self_ns = calls.items.items[i].ns;
+    for (uint32_t i = calls.items.count; --i;) {
+        calls.items.items[calls.items.items[i].parent].ns += calls.items.items[i].ns;
+        calls.items.items[calls.items.items[i].parent].others_ns += calls.items.items[i].others_ns;
+    }
+    return calls;
+}
+
+/* Returns, by call, the call in it that has most; 0: there is none. The caller frees. */
+static uint32_t *largest_calls(const struct calls *calls)
+{
+    uint32_t *largest = pt_alloc(calls->items.count, sizeof *largest);
+    for (uint32_t i = 1; i < calls->items.count; i++) {
+        uint32_t *of_parent = &largest[calls->items.items[i].parent];
+        if (calls->items.items[i].ns > (*of_parent ? calls->items.items[*of_parent].ns : 0))
+            *of_parent = i;
+    }
+    return largest;
+}
+
+/* Returns the application's function that most samples are in, what it calls outside of it included, unless it is what
+ * starts the program: what no library calls, and what leads to the other samples, too. What middleware calls counts for
+ * the packages. */
+static struct pt_hot_function hot_application_function(const struct pt_profile *profile, const struct calls *calls)
+{
+    const struct call *items = calls->items.items;
+    struct pt_hot_function hot = {0, 0};
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns); /* by text */
+    PT_AUTO_FREE bool *in_library = pt_alloc(calls->items.count, sizeof *in_library);
+    PT_AUTO_FREE uint32_t *own = pt_alloc(calls->items.count, sizeof *own);
+    for (uint32_t i = 1; i < calls->items.count; i++) {
+        const struct call *call = &items[i];
+        bool application = pt_is_application(profile, call->frame);
+        bool apart = items[call->parent].others_ns && call->parent && !call->others_ns;
+        in_library[i] = in_library[call->parent] || !application;
+        own[i] = application && (in_library[call->parent] || apart) ? call->text : own[call->parent];
+        if (own[i] && call->package)
+            own[i] = call->package;
+        if (!own[i])
+            continue;
+        ns[own[i]] += call->self_ns;
+        if (ns[own[i]] > hot.ns)
+            hot = (struct pt_hot_function){own[i], ns[own[i]]};
+    }
+    return hot;
+}
+
+/* Goes along the largest calls, and returns the text of the last that is worth saying; 0: there is none. */
+static uint32_t walk(const struct pt_profile *profile, const struct calls *calls, const uint32_t *largest)
+{
+    const struct call *items = calls->items.items;
+    uint32_t at = 0;
+    bool starting = true, parted = false; /* only the application's have been called; not all samples are in the call */
+    double first_ns = 0;                  /* where they have parted */
+    for (uint32_t next = largest[0]; next; next = largest[at = next]) {
+        double ns = (double)items[next].ns;
+        parted = parted || !(starting || (double)items[at].ns >= COMMON * (double)items[largest[0]].ns);
+        if (parted && first_ns <= 0)
+            first_ns = (double)items[at].ns;
+        if (at && ns < (parted ? UNPARTED * first_ns : MIN * (double)items[at].ns))
+            break;
+        starting = starting && pt_is_application(profile, items[next].frame);
+    }
+    return items[at].text;
+}
+
+/* Returns what was used in the function and all that it called. */
+static uint64_t total_of(const struct calls *calls, uint32_t text)
+{
+    uint64_t total_ns = 0;
+    PT_AUTO_FREE bool *inside = pt_alloc(calls->items.count, sizeof *inside);
+    for (uint32_t i = 1; i < calls->items.count; i++) {
+        const struct call *call = &calls->items.items[i];
+        inside[i] = inside[call->parent] || call->text == text;
+        total_ns += inside[i] ? call->self_ns : 0;
+    }
+    return total_ns;
+}
+
+/* Returns the application's function that has most of the samples, or the package that has them below middleware,
+ * unless that is little: then goes from the outermost calls to where the samples part, and returns the function there.
+ * What starts a server is in all of its stacks and says nothing. texts: by frame (frame_text.h); packages: by node,
+ * text for a package that works for middleware or nothing of the application, 0 for others; ns: CPU time of the samples
+ * in question, by node; others_ns: of all others. */
+static struct pt_hot_function hot_path_function(const struct pt_profile *profile, const uint32_t *texts,
+                                                const uint32_t *packages, const uint64_t *ns, const uint64_t *others_ns)
+{
+    struct calls calls = calls_of(profile, texts, packages, ns, others_ns);
+    struct pt_hot_function hot = hot_application_function(profile, &calls);
+    if ((double)hot.ns < OWN * (double)calls.items.items[0].ns) {
+        PT_AUTO_FREE uint32_t *largest = largest_calls(&calls);
+        hot.text = walk(profile, &calls, largest);
+        hot.ns = total_of(&calls, hot.text);
+    }
+    PT_FREE_TABLE(&calls.items);
+    return hot;
+}
 
 /* CPU time of a function or package, in samples of a value. */
 struct part {
@@ -41,24 +182,20 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
     uint32_t *of_node = pt_alloc(profile->nodes.count, sizeof *of_node);
     if (!profile->middleware)
         return of_node;
-    bool *past = pt_past_middleware(profile), *application = pt_applications(profile);
-    uint32_t *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
+    PT_AUTO_FREE bool *past = pt_past_middleware(profile), *application = pt_applications(profile);
+    PT_AUTO_FREE uint32_t *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         if (application[i] || !pt_has_package(profile, i))
             continue;
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_buffer_format(&text, "in %s", pt_string(profile, pt_package_of(profile, i)));
         of_frame[i] = pt_intern_text(profile, text.data);
-        pt_buffer_free(&text);
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         if (!past[i] && !application[node->frame])
             of_node[i] = of_frame[node->frame] ?: of_node[node->parent];
     }
-    free(of_frame);
-    free(application);
-    free(past);
     return of_node;
 }
 
@@ -67,7 +204,7 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
 static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profile, bool by_package)
 {
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
-    uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
+    PT_AUTO_FREE uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
     hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
         uint32_t frame = own[i] == PT_NONE || hot->package[i] ? innermost[i] : own[i];
@@ -75,8 +212,6 @@ static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profil
                         : frame == PT_NONE             ? no_python
                                                        : hot->texts[frame];
     }
-    free(innermost);
-    free(own);
 }
 
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
@@ -124,12 +259,10 @@ void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows)
 /* Returns it for a value that is none: the application's innermost function would be what started the server. */
 static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, const uint64_t *ns)
 {
-    uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
+    PT_AUTO_FREE uint64_t *others_ns = pt_alloc(hot->profile->nodes.count, sizeof *others_ns);
     for (uint32_t i = 0; i < hot->profile->nodes.count; i++)
         others_ns[i] = hot->samples_ns[i] - ns[i];
-    struct pt_hot_function function = pt_hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
-    free(others_ns);
-    return function;
+    return hot_path_function(hot->profile, hot->texts, hot->package, ns, others_ns);
 }
 
 struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot)

@@ -4,7 +4,7 @@
 #ifndef PT_REPORT_HOT_FUNCTION_H
 #define PT_REPORT_HOT_FUNCTION_H
 
-#include "hot_path.h"
+#include "../model/model.h"
 
 struct pt_hot_functions;
 
@@ -17,5 +17,10 @@ void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows);
 /* Returns it for each value, a string. The caller frees. */
 struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot);
 void pt_hot_functions_free(struct pt_hot_functions *hot);
+
+struct pt_hot_function {
+    uint32_t text; /* 0: there is no Python function */
+    uint64_t ns;
+};
 
 #endif

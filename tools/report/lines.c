@@ -6,17 +6,102 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/source_text.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "../view/line_sums.h"
 #include "../view/summary.h"
-#include "hot_lines.h"
 #include "report.h"
+#include "source_files.h"
 #include "sums_json.h"
 
 #define LINE_ROWS     6
 #define LONGEST_LINE  90 /* bytes of source text */
 #define FIGURES_WIDTH 19
 #define TEXT_COLUMN   29 /* where the source begins */
+
+/* The function whose lines are shown, and CPU time by frame. */
+struct hot_lines {
+    uint32_t function; /* PT_NONE: there is none */
+    bool application;  /* callees outside of the application are included, not only native ones */
+    uint64_t *ns_of_frame;
+};
+
+/* CPU time of a line of a function. */
+struct line {
+    uint32_t function, number;
+    uint64_t ns;
+};
+
+static int by_line(const void *a, const void *b)
+{
+    const struct line *x = a, *y = b;
+    return pt_compare(x->function, y->function) ?: pt_compare(x->number, y->number);
+}
+
+/* Returns the function of the line with most CPU time; PT_NONE without lines. */
+static uint32_t hottest_line(struct line *lines, uint32_t count)
+{
+    uint32_t hot = PT_NONE;
+    uint64_t most_ns = 0;
+    qsort(lines, count, sizeof *lines, by_line);
+    for (uint32_t i = 0, end; i < count; i = end) {
+        uint64_t ns = 0;
+        for (end = i; end < count && by_line(&lines[i], &lines[end]) == 0; end++)
+            ns += lines[end].ns;
+        if (ns > most_ns) {
+            hot = lines[i].function;
+            most_ns = ns;
+        }
+    }
+    return hot;
+}
+
+/* Sums CPU time up by the frames given for each node, and finds the function that has the hottest line. */
+static void find_hot_lines(const struct pt_profile *profile, struct hot_lines *hot, const uint32_t *frames)
+{
+    PT_AUTO_FREE struct line *lines = pt_alloc(profile->frames.count, sizeof *lines);
+    uint32_t count = 0;
+    hot->ns_of_frame = pt_alloc(profile->frames.count, sizeof *hot->ns_of_frame);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        if (frames[sample->node] != PT_NONE)
+            hot->ns_of_frame[frames[sample->node]] += sample->cpu_ns;
+    }
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        if (frame->kind == PP_FRAME_PYTHON && hot->ns_of_frame[i])
+            lines[count++] = (struct line){frame->subject, pt_frame_line(profile, frame), hot->ns_of_frame[i]};
+    }
+    hot->function = hottest_line(lines, count);
+}
+
+/* Finds the function of the hottest line: by the time of a line of the application with all that it calls outside of
+ * the application; if there is no code of the application, of a line with the C code that it calls. The caller frees
+ * ns_of_frame. */
+static struct hot_lines hot_lines_of(const struct pt_profile *profile)
+{
+    struct hot_lines hot = {.application = true};
+    uint32_t *frames = pt_application_frames(profile);
+    find_hot_lines(profile, &hot, frames);
+    free(frames);
+    if (hot.function == PT_NONE) {
+        free(hot.ns_of_frame);
+        hot.application = false;
+        frames = pt_self_frames(profile);
+        find_hot_lines(profile, &hot, frames);
+        free(frames);
+    }
+    return hot;
+}
+
+const char *pt_report_hot_file(const struct pt_report *report)
+{
+    struct hot_lines hot = hot_lines_of(report->profile);
+    free(hot.ns_of_frame);
+    if (hot.function == PT_NONE)
+        return NULL;
+    const char *file = pt_shortest_path(report->profile, report->profile->functions.items[hot.function].file);
+    return *file && *file != '<' ? file : NULL;
+}
 
 /* Returns the places of a function that took time, in their order in the source. The caller frees. */
 static struct pt_place *places_of(const struct pt_profile *profile, const uint64_t *ns_of_frame, uint32_t function,
@@ -73,7 +158,7 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
                               const struct pt_place *line, const struct pt_place *places, uint32_t count)
 {
     struct pt_place hot[PT_HOT_PLACES];
-    struct pt_buffer carets = {0};
+    PT_AUTO_BUFFER carets = {0};
     uint32_t found = pt_hot_places(places, count, line->line, line->ns, hot);
     for (uint32_t i = 0; i < found; i++) {
         pt_buffer_clear(&carets);
@@ -85,27 +170,24 @@ static void print_expressions(const struct pt_report *report, const struct pt_sh
             printf("%9.2f s %5.1f %%%*s  %s\n", pt_seconds(hot[i].ns), pt_percent(hot[i].ns, report->whole_ns),
                    TEXT_COLUMN - FIGURES_WIDTH - 2, "of it", carets.data);
     }
-    pt_buffer_free(&carets);
 }
 
 static void print_shown(const struct pt_shown_line *shown)
 {
-    struct pt_buffer text = {0}, harmless = {0};
+    PT_AUTO_BUFFER text = {0}, harmless = {0};
     pt_buffer_append(&text, shown->text, shown->length);
     pt_shown_text(&harmless, text.data, 0);
     printf("  %s", harmless.length ? harmless.data : "");
-    pt_buffer_free(&text);
-    pt_buffer_free(&harmless);
 }
 
-static void print_lines(const struct pt_report *report, const struct pt_hot_lines *hot)
+static void print_lines(const struct pt_report *report, const struct hot_lines *hot)
 {
     const struct pt_profile *profile = report->profile;
     const struct pt_function *function = &profile->functions.items[hot->function];
     uint32_t place_count, count, most = report->cli->top ? report->top : LINE_ROWS;
-    struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
-    struct pt_place *lines = lines_of(places, place_count, &count);
-    struct pt_source source = pt_source_read(profile, function);
+    PT_AUTO_FREE struct pt_place *places = places_of(profile, hot->ns_of_frame, hot->function, &place_count);
+    PT_AUTO_FREE struct pt_place *lines = lines_of(places, place_count, &count);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_source_read(profile, function);
     putchar('\n');
     pt_print_paragraph(0, 2, "Lines of %s (%s), with %s:", pt_string(profile, function->name),
                        pt_string(profile, function->short_file),
@@ -129,14 +211,11 @@ static void print_lines(const struct pt_report *report, const struct pt_hot_line
     }
     if (count > most)
         printf("%*sand %u more (--top %u)\n", TEXT_COLUMN, "", count - most, count);
-    pt_source_free(&source);
-    free(lines);
-    free(places);
 }
 
 void pt_report_lines(const struct pt_report *report)
 {
-    struct pt_hot_lines hot = pt_hot_lines_of(report->profile);
+    struct hot_lines hot = hot_lines_of(report->profile);
     if (hot.function != PT_NONE)
         print_lines(report, &hot);
     free(hot.ns_of_frame);
@@ -145,7 +224,7 @@ void pt_report_lines(const struct pt_report *report)
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
 {
     const struct pt_profile *profile = report->profile;
-    struct pt_hot_lines hot = pt_hot_lines_of(profile);
+    struct hot_lines hot = hot_lines_of(profile);
     uint32_t place_count, count;
     if (hot.function == PT_NONE) {
         pt_json_text(json, "hottest", NULL);
@@ -153,8 +232,8 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
         return;
     }
     const struct pt_function *function = &profile->functions.items[hot.function];
-    struct pt_place *places = places_of(profile, hot.ns_of_frame, hot.function, &place_count);
-    struct pt_place *lines = lines_of(places, place_count, &count);
+    PT_AUTO_FREE struct pt_place *places = places_of(profile, hot.ns_of_frame, hot.function, &place_count);
+    PT_AUTO_FREE struct pt_place *lines = lines_of(places, place_count, &count);
     pt_json_begin(json, "hottest", '{');
     pt_json_string(json, "function", profile, function->name);
     pt_json_string(json, "file", profile, function->file);
@@ -167,7 +246,5 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
     }
     pt_json_end(json, ']');
     pt_json_end(json, '}');
-    free(lines);
-    free(places);
     free(hot.ns_of_frame);
 }

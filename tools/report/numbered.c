@@ -14,16 +14,14 @@ struct family {
 /* Returns the text with a star for each number, as a string; 0: it has none. */
 static uint32_t without_numbers(struct pt_profile *profile, const char *name)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (const char *at = name; *at;) {
         size_t other = strcspn(at, DIGITS), number = strspn(at + other, DIGITS);
         pt_buffer_append(&text, at, other);
         pt_buffer_text(&text, number ? "*" : "");
         at += other + number;
     }
-    uint32_t string = strpbrk(name, DIGITS) ? pt_intern_text(profile, text.data) : 0;
-    pt_buffer_free(&text);
-    return string;
+    return strpbrk(name, DIGITS) ? pt_intern_text(profile, text.data) : 0;
 }
 
 static uint32_t row_of(struct pt_profile *profile, struct family *family, uint32_t stars)
@@ -47,7 +45,7 @@ uint32_t *pt_join_numbered(struct pt_profile *profile, const uint64_t *ns)
     uint32_t count = profile->strings.count, *rows = pt_alloc(count, sizeof *rows);
     for (uint32_t i = 1; i < count; i++)
         rows[i] = ns[i] ? without_numbers(profile, pt_string(profile, i)) : 0;
-    struct family *families = pt_alloc(profile->strings.count, sizeof *families);
+    PT_AUTO_FREE struct family *families = pt_alloc(profile->strings.count, sizeof *families);
     for (uint32_t i = 1; i < count; i++)
         families[rows[i]].ns += rows[i] ? ns[i] : 0;
     for (uint32_t i = 1; i < count; i++)
@@ -57,6 +55,5 @@ uint32_t *pt_join_numbered(struct pt_profile *profile, const uint64_t *ns)
         bool joined = rows[i] && family->joined > PT_NUMBERED && is_joined(family, ns[i]);
         rows[i] = joined ? row_of(profile, family, rows[i]) : i;
     }
-    free(families);
     return rows;
 }

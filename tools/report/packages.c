@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "../base/print.h"
-#include "../query/application.h"
 #include "../query/group.h"
 #include "../query/package.h"
 #include "../view/summary.h"
@@ -35,14 +34,14 @@ static uint32_t gather(struct pt_total *rows, uint32_t texts)
 static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view *view, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE), room = view->nodes.count;
-    uint32_t *packages = pt_alloc(room, sizeof *packages);
+    PT_AUTO_FREE uint32_t *packages = pt_alloc(room, sizeof *packages);
     for (uint32_t i = 1; i < room; i++) {
         struct pt_view_node *node = &view->nodes.items[i];
         packages[i] = pt_package_with(profile, node->frame, packages[node->parent]);
         if (node->frame != PT_NONE)
             node->text = pt_package_of(profile, node->frame);
     }
-    struct pt_total *totals = pt_view_totals(profile, view, count);
+    PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, count);
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
     for (uint32_t i = 0; i < room; i++) {
         struct pt_total *row = &rows[packages[i] ? packages[i] : none];
@@ -56,8 +55,6 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
     rows[none].total_ns = rows[none].self_ns;
     rows[none].total_count = rows[none].self_count;
     *count = gather(rows, profile->strings.count);
-    free(totals);
-    free(packages);
     return rows;
 }
 
@@ -65,7 +62,7 @@ static struct pt_total *package_rows(struct pt_profile *profile, struct pt_view 
 static bool has_installed(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
-    bool *installed = pt_alloc(profile->nodes.count, sizeof *installed);
+    PT_AUTO_FREE bool *installed = pt_alloc(profile->nodes.count, sizeof *installed);
     bool *of_frame = pt_alloc(profile->frames.count, sizeof *of_frame);
     uint64_t sum_ns = 0;
     for (uint32_t i = 0; i < profile->frames.count; i++)
@@ -77,7 +74,6 @@ static bool has_installed(const struct pt_report *report)
     free(of_frame);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         sum_ns += installed[profile->samples.items[i].node] ? profile->samples.items[i].cpu_ns : 0;
-    free(installed);
     return pt_percent(sum_ns, report->whole_ns) >= LISTED_FROM;
 }
 
@@ -85,7 +81,7 @@ static bool has_installed(const struct pt_report *report)
 static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
 {
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
-    struct pt_group group = pt_group_by(profile, "package");
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, "package");
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -93,7 +89,6 @@ static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
             rows[pt_group_value(&group, sample) ?: none].self_ns += sample->cpu_ns;
     }
     *count = gather(rows, profile->strings.count);
-    pt_group_free(&group);
     return rows;
 }
 
@@ -102,8 +97,8 @@ void pt_report_package_sums(const struct pt_report *report)
     if (!has_installed(report))
         return;
     uint32_t count;
-    struct pt_total *rows = self_rows(report->profile, &count);
-    struct pt_buffer text = {0};
+    PT_AUTO_FREE struct pt_total *rows = self_rows(report->profile, &count);
+    PT_AUTO_BUFFER text = {0};
     pt_rows_sort(rows, count, false);
     for (uint32_t i = 0; i < count && i < MAX_LISTED; i++) {
         double share = pt_percent(rows[i].self_ns, report->whole_ns);
@@ -113,8 +108,6 @@ void pt_report_package_sums(const struct pt_report *report)
     }
     putchar('\n');
     pt_print_paragraph(0, 2, "By package:%s (all: --by package)", text.length ? text.data : "");
-    pt_buffer_free(&text);
-    free(rows);
 }
 
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json)

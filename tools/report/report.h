@@ -72,7 +72,7 @@ struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct 
 void pt_report_package_sums(const struct pt_report *report);
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
 
-/* Prints the lines of the application's function that has the hottest line (hot_lines.h). */
+/* Prints the lines of the application's function that has the hottest line (find_hot_lines). */
 void pt_report_lines(const struct pt_report *report);
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
 /* Returns the file of that function, as annotate takes it; NULL if there is none. */
@@ -88,8 +88,5 @@ void pt_report_split(const struct pt_report *report, bool threads);
 
 /* Prints how much of the kernel's figure is accounted for, where the rest went if it is not all of it, and warnings. */
 void pt_report_accounting(const struct pt_report *report);
-
-/* Prints the whole report as JSON. Returns false if it could not be written. */
-bool pt_report_json(const struct pt_report *report);
 
 #endif

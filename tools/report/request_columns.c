@@ -7,7 +7,6 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "request_clock.h"
 
 #define COUNT_WIDTH    10
 #define EACH_WIDTH     9
@@ -16,6 +15,47 @@
 #define MEDIAN         0.5
 #define TAIL           0.99
 #define NORMAL_95      1.96
+
+/* The requests of a run are not independent of each other: all have the same machine. Means of equal runs differed by
+ * three per cent, ten times as much as their spread explains. So each run's mean is taken to be off by this share
+ * besides: a change below some 13 % is never marked. */
+#define RUN_DIFFERS     0.05
+#define FEWEST_REQUESTS 30  /* whose mean is distributed normally, about */
+#define MIN_MEASURED    0.9 /* of the requests: the others may be of another kind */
+
+struct pt_several pt_request_clock(const struct pt_request_sums *sums)
+{
+    const unsigned last = PP_HANDLER_BUCKETS - 1; /* has no end: requests in it spread as much as they exceed it */
+    double rest = (double)sums->cpu_ns, low = 0;
+    struct pt_several clock = {0};
+    if (!sums->measured || (double)sums->measured < MIN_MEASURED * (double)sums->count)
+        return clock;
+    clock.count = (uint32_t)sums->measured;
+    clock.mean = rest / (double)sums->measured;
+    for (unsigned i = 0; i < last; i++) {
+        double here = (double)sums->buckets[i], width = (double)pp_request_bucket_limit(i) - low;
+        double middle = low + width / 2, off = middle - clock.mean;
+        clock.squares += here * (off * off + width * width / 12); /* spread evenly */
+        rest -= here * middle;
+        low += width;
+    }
+    double many = (double)sums->buckets[last], more = many > 0 ? fmax(rest / many - low, 0) : 0;
+    double off = low + more - clock.mean;
+    clock.squares += many * (off * off + more * more);
+    return clock;
+}
+
+double pt_request_clocks_chance(const struct pt_several clocks[2])
+{
+    struct pt_several both[] = {clocks[0], clocks[1]};
+    for (int i = 0; i < 2; i++) {
+        double count = both[i].count, off = RUN_DIFFERS * both[i].mean;
+        if (count < FEWEST_REQUESTS)
+            return 1;
+        both[i].squares += off * off * count * (count - 1);
+    }
+    return pt_means_chance(&both[0], &both[1]);
+}
 
 static struct pt_per_request by_clock(const struct pt_request_sums *sums)
 {
@@ -52,13 +92,12 @@ static void print_right(uint32_t width, const char *text)
 
 static void print_duration(uint32_t width, double ns)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (ns > 0)
         pt_append_duration(&text, ns);
     else
         pt_buffer_text(&text, "-");
     print_right(width, text.data);
-    pt_buffer_free(&text);
 }
 
 void pt_print_request_heading(const struct pt_request_columns *columns)
@@ -73,7 +112,7 @@ void pt_print_request_heading(const struct pt_request_columns *columns)
 void pt_print_requests(const struct pt_request_columns *columns, const struct pt_request_sums *sums,
                        const struct pt_per_request *each)
 {
-    struct pt_buffer interval = {0};
+    PT_AUTO_BUFFER interval = {0};
     if (sums->count)
         printf("%*" PRIu64, COUNT_WIDTH, sums->count);
     else
@@ -91,7 +130,6 @@ void pt_print_requests(const struct pt_request_columns *columns, const struct pt
         print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, MEDIAN));
         print_duration(EACH_WIDTH, (double)pt_requests_quantile(sums, TAIL));
     }
-    pt_buffer_free(&interval);
 }
 
 void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, const struct pt_per_request *each)

@@ -4,7 +4,7 @@
 #define PT_REPORT_REQUEST_COLUMNS_H
 
 #include "../model/http_requests.h"
-#include "shares.h"
+#include "../view/uncertainty.h"
 
 struct pt_request_columns {
     bool shown, interval, spread; /* interval: of the CPU time per request; spread: measured p50 and p99 */
@@ -27,5 +27,13 @@ void pt_print_request_heading(const struct pt_request_columns *columns);
 void pt_print_requests(const struct pt_request_columns *columns, const struct pt_request_sums *sums,
                        const struct pt_per_request *each);
 void pt_json_requests(struct pt_json *json, const struct pt_request_sums *sums, const struct pt_per_request *each);
+
+/* Returns the CPU time of the requests that were measured: their exact mean; the buckets say how they spread. It is
+ * without least and most. Count 0: too many were not measured. */
+struct pt_several pt_request_clock(const struct pt_request_sums *sums);
+
+/* Returns the probability (two-sided) that the means of equal runs differ as much as these, or more; 1 if too few
+ * requests were measured. */
+double pt_request_clocks_chance(const struct pt_several clocks[2]);
 
 #endif

@@ -8,7 +8,7 @@
 #include "../base/fit.h"
 #include "../base/print.h"
 #include "../view/summary.h"
-#include "shares.h"
+#include "../view/uncertainty.h"
 
 #define FIGURES_WIDTH 28   /* of a row, before its text, without --ci */
 #define REST_WIDTH    17   /* of it, seconds and share of self time */
@@ -55,7 +55,7 @@ static void print_row(const struct pt_report *report, const struct pt_rows *rows
                       bool by_total)
 {
     double self = pt_percent(row->self_ns, rows->whole_ns), total = pt_percent(row->total_ns, rows->whole_ns);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     struct pt_share share = pt_share_of(&rows->draws, by_total ? row->total_count : row->self_count,
                                         by_total ? row->total_ns : row->self_ns, rows->whole_ns);
     uint32_t used = FIGURES_WIDTH + (report->cli->ci ? PT_INTERVAL_WIDTH : 0);
@@ -71,18 +71,16 @@ static void print_row(const struct pt_report *report, const struct pt_rows *rows
     pt_fit_frame(&text, pt_string(report->profile, row->text), pt_print_row_columns(stdout) - used);
     pt_print_styled(stdout, style, "%s", text.length ? text.data : "");
     putchar('\n');
-    pt_buffer_free(&text);
 }
 
 static void print_heading(const struct pt_report *report, const struct pt_rows *rows, bool by_total)
 {
     const char *interval = report->cli->ci ? PT_INTERVAL_HEADING : "";
-    struct pt_buffer title = {0};
+    PT_AUTO_BUFFER title = {0};
     pt_buffer_format(&title, "%s%s", rows->title, by_total ? ", by total" : "");
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%9s%s  ", "SELF", by_total ? "" : interval, "TOTAL",
                     by_total ? interval : "");
     pt_print_text(stdout, title.data, FIGURES_WIDTH + (uint32_t)strlen(interval), PT_STYLE_HEADING);
-    pt_buffer_free(&title);
 }
 
 void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)

@@ -4,9 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../base/print.h"
-#include "../query/application.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "../view/summary.h"
 
 #define FILES_LISTED 5

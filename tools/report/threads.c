@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/fit.h"
 #include "../base/print.h"
+#include "../base/terminal_text.h"
 #include "../model/gil_gc.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
-#include "processes.h"
 #include "report.h"
 #include "sums_json.h"
 
@@ -17,6 +19,84 @@
 #define ALWAYS_SHOWN 4   /* rows, however little they have */
 #define THREAD_FROM  2.0 /* per cent that a second thread of a process has, or there is no table of threads */
 #define HIDDEN_BELOW 0.5 /* per cent, of the others, unless --top asks for them */
+#define SHORTEST_CUT 20  /* bytes that rows have in common, from which on they are not repeated */
+
+/* Returns the process that forked this one or ran its command; PT_NONE if it was not profiled. */
+static uint32_t parent_of(const struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_process *process = &profile->processes.items[number];
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *other = &profile->processes.items[i];
+        bool by_id = process->parent_instance && process->parent_instance == other->instance;
+        if (i != number && (by_id || (other->pid == process->ppid && other->boot_id == process->boot_id)))
+            return i;
+    }
+    return PT_NONE;
+}
+
+/* Returns the parent of a process that runs its parent's command; PT_NONE for others. */
+static uint32_t master_of(const struct pt_profile *profile, uint32_t number)
+{
+    uint32_t parent = parent_of(profile, number);
+    const struct pt_process *all = profile->processes.items;
+    return parent != PT_NONE && all[parent].command_line == all[number].command_line ? parent : PT_NONE;
+}
+
+static bool has_workers(const struct pt_profile *profile, uint32_t number)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (master_of(profile, i) == number)
+            return true;
+    return false;
+}
+
+/* Returns how much of the beginning both have, up to the end of a word or a directory. */
+static size_t common(const char *text, const char *previous)
+{
+    size_t length = 0, words = 0;
+    for (; text[length] && text[length] == previous[length]; length++)
+        if (text[length] == ' ' || text[length] == '/')
+            words = length + 1;
+    return text[length] || previous[length] ? words : 0;
+}
+
+/* Appends what a process of multiprocessing's is for, in place of its long command. Returns false for other processes.
+ */
+static bool append_role(struct pt_buffer *text, const struct pt_process *process, const char *command)
+{
+    if (strstr(command, " --multiprocessing-fork"))
+        pt_buffer_format(text, "worker of %" PRIu64 " (multiprocessing, spawned)", process->ppid);
+    else if (strstr(command, "from multiprocessing.resource_tracker import"))
+        pt_buffer_format(text, "resource tracker of %" PRIu64 " (multiprocessing)", process->ppid);
+    else if (strstr(command, "from multiprocessing.forkserver import"))
+        pt_buffer_format(text, "fork server of %" PRIu64 " (multiprocessing)", process->ppid);
+    else
+        return false;
+    return true;
+}
+
+/* Appends the pid and what the process runs: its command line as it was typed, from where it differs from `previous`
+ * on, which may be "", or of whom it is a worker if it was forked and runs the same. */
+static void append_process(struct pt_buffer *text, const struct pt_profile *profile, uint32_t number,
+                           const char *previous)
+{
+    const struct pt_process *process = &profile->processes.items[number];
+    uint32_t master = master_of(profile, number);
+    pt_buffer_format(text, "%" PRIu64 " ", process->pid);
+    if (master != PT_NONE) {
+        pt_buffer_format(text, "worker of %" PRIu64, profile->processes.items[master].pid);
+        return;
+    }
+    if (append_role(text, process, pt_string(profile, process->command_line)))
+        return;
+    PT_AUTO_BUFFER command = {0}, before = {0};
+    pt_typed_command(&command, pt_string(profile, process->command_line));
+    pt_typed_command(&before, previous);
+    size_t same = common(command.data, before.data);
+    pt_buffer_text(text, same >= SHORTEST_CUT ? "…" : "");
+    pt_buffer_text(text, command.data + (same >= SHORTEST_CUT ? same : 0));
+    pt_buffer_text(text, has_workers(profile, number) ? " (master)" : "");
+}
 
 struct row {
     uint32_t number; /* of a thread or a process */
@@ -49,7 +129,7 @@ static void append_name(struct pt_buffer *text, const struct pt_profile *profile
     if (threads)
         pt_thread_of_process_text(text, profile, number);
     else
-        pt_report_process(text, profile, number, "");
+        append_process(text, profile, number, "");
 }
 
 /* Prints a share of the known part, which may be nothing, in SHARE_WIDTH columns. */
@@ -65,8 +145,8 @@ static void print_table(const struct pt_report *report, bool threads)
 {
     const struct pt_profile *profile = report->profile;
     uint32_t count;
-    struct row *rows = rows_of(profile, threads, &count);
-    struct pt_buffer text = {0}, fitted = {0};
+    PT_AUTO_FREE struct row *rows = rows_of(profile, threads, &count);
+    PT_AUTO_BUFFER text = {0}, fitted = {0};
     const char *previous = "";
     uint64_t rest_ns = 0;
     uint32_t rest = 0, columns = pt_print_columns(stdout);
@@ -85,7 +165,7 @@ static void print_table(const struct pt_report *report, bool threads)
         if (threads) {
             pt_thread_of_process_text(&text, profile, rows[i].number);
         } else {
-            pt_report_process(&text, profile, rows[i].number, previous);
+            append_process(&text, profile, rows[i].number, previous);
             previous = pt_string(profile, profile->processes.items[rows[i].number].command_line);
         }
         printf("%9.2f s %5.1f %%   ", (double)rows[i].states.cpu_ns / 1e9,
@@ -102,9 +182,6 @@ static void print_table(const struct pt_report *report, bool threads)
     if (rest)
         printf("%9.2f s %5.1f %%   %*sand %u more (--top %u)\n", (double)rest_ns / 1e9,
                pt_percent(rest_ns, report->whole_ns), SHARE_WIDTH * (gil + gc), "", rest, count);
-    pt_buffer_free(&fitted);
-    pt_buffer_free(&text);
-    free(rows);
 }
 
 /* Returns whether some process has several threads worth a row; its sums as a whole are no thread. */
@@ -112,16 +189,14 @@ static bool has_threads(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     uint32_t count, threads = 0;
-    struct row *rows = rows_of(profile, true, &count);
-    uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
+    PT_AUTO_FREE struct row *rows = rows_of(profile, true, &count);
+    PT_AUTO_FREE uint32_t *of_process = pt_alloc(profile->processes.count, sizeof *of_process);
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_thread *thread = &profile->threads.items[rows[i].number];
         bool counts = thread->tid && pt_percent(rows[i].states.cpu_ns, report->whole_ns) >= THREAD_FROM;
         uint32_t here = counts ? ++of_process[thread->process] : 0;
         threads = here > threads ? here : threads;
     }
-    free(of_process);
-    free(rows);
     return threads > 1;
 }
 
@@ -138,7 +213,7 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
     const struct pt_profile *profile = report->profile;
     bool split = threads ? report->cli->threads : report->cli->processes;
     uint32_t count;
-    struct row *rows = rows_of(profile, threads, &count);
+    PT_AUTO_FREE struct row *rows = rows_of(profile, threads, &count);
     pt_json_begin(json, threads ? "threads" : "processes", '[');
     for (uint32_t i = 0; i < count; i++) {
         uint32_t number = rows[i].number;
@@ -159,14 +234,13 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
         pt_json_end(json, '}');
     }
     pt_json_end(json, ']');
-    free(rows);
 }
 
 void pt_report_split(const struct pt_report *report, bool threads)
 {
     uint32_t count;
-    struct row *rows = rows_of(report->profile, threads, &count);
-    struct pt_buffer text = {0};
+    PT_AUTO_FREE struct row *rows = rows_of(report->profile, threads, &count);
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 0; i < count && i < SPLIT_GROUPS; i++) {
         pt_buffer_clear(&text);
         append_name(&text, report->profile, threads, rows[i].number);
@@ -179,6 +253,4 @@ void pt_report_split(const struct pt_report *report, bool threads)
     if (count > SPLIT_GROUPS)
         printf("\nNot listed, having less CPU: %u %s%s.\n", count - SPLIT_GROUPS, threads ? "thread" : "process",
                pt_plural(count - SPLIT_GROUPS, threads ? "s" : "es"));
-    pt_buffer_free(&text);
-    free(rows);
 }

@@ -7,7 +7,6 @@
 
 #include "../../preload/common/label_kinds.h"
 #include "../base/print.h"
-#include "../base/terminal_text.h"
 #include "../model/traces.h"
 #include "../query/group.h"
 #include "../view/summary.h"
@@ -45,26 +44,11 @@ static int by_time(const void *a, const void *b)
     return pt_compare(y->ns, x->ns) ?: pt_compare(x->first_unix_ns, y->first_unix_ns) ?: pt_compare(x->id, y->id);
 }
 
-/* Counts the processes and threads of the samples. */
-static void count_places(struct spans *spans, const struct pt_profile *profile)
-{
-    bool *threads = pt_alloc(profile->threads.count, sizeof *threads),
-         *processes = pt_alloc(profile->processes.count, sizeof *processes);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t thread = profile->samples.items[i].thread, process = profile->threads.items[thread].process;
-        spans->threads += !threads[thread];
-        spans->processes += !processes[process];
-        threads[thread] = processes[process] = true;
-    }
-    free(processes);
-    free(threads);
-}
-
 /* Returns the spans of the trace, those with most CPU time first. The caller frees the items. */
 static struct spans spans_of(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
+    PT_AUTO(pt_group_free) struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
     struct spans spans = {0};
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
@@ -78,9 +62,18 @@ static struct spans spans_of(const struct pt_report *report)
         take(span, sample, unix_ns);
         take(&spans.all, sample, unix_ns);
     }
-    count_places(&spans, profile);
+    /* Counts the processes and threads of the samples. */
+    bool *threads = pt_alloc(profile->threads.count, sizeof *threads),
+         *processes = pt_alloc(profile->processes.count, sizeof *processes);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t thread = profile->samples.items[i].thread, process = profile->threads.items[thread].process;
+        spans.threads += !threads[thread];
+        spans.processes += !processes[process];
+        threads[thread] = processes[process] = true;
+    }
+    free(processes);
+    free(threads);
     qsort(spans.items.items, spans.items.count, sizeof *spans.items.items, by_time);
-    pt_group_free(&names);
     return spans;
 }
 
@@ -88,9 +81,9 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
 {
     static const char *const contexts[] = {PP_KEY_SPAN, PP_KEY_ENDPOINT}; /* that of the endpoint counts */
     uint32_t strings = profile->strings.count, *names = pt_alloc(strings, sizeof *names);
-    uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
+    PT_AUTO_FREE uint64_t *first_unix_ns = pt_alloc(strings, sizeof *first_unix_ns);
     for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
-        struct pt_group group = pt_group_by(profile, contexts[i]);
+        PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, contexts[i]);
         memset(first_unix_ns, 0xff, strings * sizeof *first_unix_ns);
         for (uint32_t j = 0; j < profile->samples.count; j++) {
             const struct pt_sample *sample = &profile->samples.items[j];
@@ -101,9 +94,7 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
             first_unix_ns[trace] = unix_ns;
             names[trace] = name;
         }
-        pt_group_free(&group);
     }
-    free(first_unix_ns);
     return names;
 }
 

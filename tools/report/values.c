@@ -12,12 +12,12 @@
 #include "../model/http_requests.h"
 #include "../query/group.h"
 #include "../view/summary.h"
+#include "../view/uncertainty.h"
 #include "awaited.h"
 #include "hot_function.h"
 #include "numbered.h"
 #include "report.h"
 #include "request_columns.h"
-#include "shares.h"
 #include "sums_json.h"
 
 #define SHARE_COLUMNS  17 /* of a row's CPU time and share, without --ci */
@@ -69,10 +69,10 @@ static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *
 static void join_numbered(struct pt_profile *profile, struct values *values, struct pt_hot_functions *most)
 {
     uint32_t count = profile->strings.count, capacity = count;
-    uint64_t *ns = pt_alloc(count, sizeof *ns);
+    PT_AUTO_FREE uint64_t *ns = pt_alloc(count, sizeof *ns);
     for (uint32_t i = 0; i < count; i++)
         ns[i] = values->items[i].ns;
-    uint32_t *rows = pt_join_numbered(profile, ns);
+    PT_AUTO_FREE uint32_t *rows = pt_join_numbered(profile, ns);
     values->items = pt_grow(values->items, &capacity, profile->strings.count, sizeof *values->items);
     for (uint32_t i = 0; i < count; i++) {
         struct value *from = &values->items[i], *to = &values->items[rows[i]];
@@ -83,8 +83,6 @@ static void join_numbered(struct pt_profile *profile, struct values *values, str
         *from = (struct value){0};
     }
     pt_hot_functions_join(most, rows);
-    free(rows);
-    free(ns);
 }
 
 /* Returns the values, those with most CPU time first; of one process or thread only, unless PT_NONE; for people, tasks
@@ -93,13 +91,13 @@ static struct values values_of(const struct pt_report *report, const char *by, u
                                bool for_people)
 {
     struct pt_profile *profile = report->profile;
-    struct pt_group group = pt_group_by(profile, by);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, by);
     struct pt_hot_functions *most = pt_hot_functions_new(profile, by, report->cli->lines);
     struct values values = {.items = pt_alloc(profile->strings.count, sizeof(struct value))};
-    struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
+    PT_AUTO_FREE struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
     values.named = strcmp(by, "trace") == 0;
-    uint32_t *names = values.named ? pt_report_trace_names(profile) : NULL;
+    PT_AUTO_FREE uint32_t *names = values.named ? pt_report_trace_names(profile) : NULL;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (!is_wanted(profile, sample, process, thread))
@@ -111,7 +109,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
     }
     if (for_people && (strcmp(by, PP_KEY_TASK) == 0 || strcmp(by, PP_KEY_GREENLET) == 0))
         join_numbered(profile, &values, most);
-    struct pt_hot_function *hot = pt_hot_functions_by_value(most);
+    PT_AUTO_FREE struct pt_hot_function *hot = pt_hot_functions_by_value(most);
     for (uint32_t i = 0; i < profile->strings.count; i++) {
         struct value value = values.items[i];
         value.requests = requests ? requests[i] : value.requests;
@@ -124,11 +122,7 @@ static struct values values_of(const struct pt_report *report, const char *by, u
         values.items[values.count++] = value;
     }
     qsort(values.items, values.count, sizeof *values.items, by_time);
-    free(hot);
     pt_hot_functions_free(most);
-    free(names);
-    free(requests);
-    pt_group_free(&group);
     return values;
 }
 
@@ -155,7 +149,7 @@ static struct table table_of(const struct pt_report *report)
 /* name: of a trace, or NULL. */
 static void print_fitted(const struct table *table, const char *text, const char *name)
 {
-    struct pt_buffer fitted = {0};
+    PT_AUTO_BUFFER fitted = {0};
     pt_fit_text(&fitted, text, table->cut ? table->value_width : 0);
     if (table->named) {
         pt_buffer_format(&fitted, "%*s", NAME_AT - (int)pt_shown_width(fitted.data), "");
@@ -163,12 +157,10 @@ static void print_fitted(const struct table *table, const char *text, const char
     }
     if (table->without_function) {
         fputs(fitted.data, stdout);
-        pt_buffer_free(&fitted);
         return;
     }
     int padding = (int)table->value_width - (int)pt_shown_width(fitted.data);
     printf("%s%*s", fitted.data, padding > 0 ? padding : 0, "");
-    pt_buffer_free(&fitted);
 }
 
 static const char *text_of(const struct table *table, const struct value *value)
@@ -194,7 +186,7 @@ static void print_value(const struct table *table, const struct value *value)
     double percent = pt_percent(value->ns, table->whole_ns);
     struct pt_share share = pt_share_of(&table->draws, value->count, value->ns, table->whole_ns);
     struct pt_per_request each = each_of(table, value);
-    struct pt_buffer function = {0};
+    PT_AUTO_BUFFER function = {0};
     pt_print_styled(stdout, pt_style_of_share(value->value ? percent : 0), "%7.2f s %5.1f %%", pt_seconds(value->ns),
                     percent);
     if (table->report->cli->ci)
@@ -214,7 +206,6 @@ static void print_value(const struct table *table, const struct value *value)
     if (!table->without_function && value->most.text)
         printf("  %3.0f %% %s", pt_percent(value->most.ns, value->ns), function.data);
     putchar('\n');
-    pt_buffer_free(&function);
 }
 
 static void print_heading(const struct table *table, const char *title)
@@ -464,13 +455,12 @@ void pt_report_values_unasked(const struct pt_report *report)
         return;
     struct table table = table_of(report);
     struct values values = values_of(report, answers[i], PT_NONE, PT_NONE, true);
-    struct pt_buffer others = {0};
+    PT_AUTO_BUFFER others = {0};
     struct pt_awaits *awaits = pt_awaits_of(report->profile, answers[i]);
     print_table(&table, &values, answers[i], report->cli->top ? report->top : SHORT_ROWS, awaits);
     pt_awaits_free(awaits);
     pt_groups_append(&others, report->profile, answers[i]);
     pt_print_paragraph(0, 2, "Others: --by %s", others.data);
-    pt_buffer_free(&others);
     free(values.items);
 }
 

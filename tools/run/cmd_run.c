@@ -13,7 +13,7 @@
 #include "../base/memory.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../doctor/checks.h"
 #include "../load/files.h"
 #include "child.h"
@@ -21,6 +21,19 @@
 
 #define RUN_BYTES    16
 #define CLOCKS_APART 60 /* seconds, of a file system elsewhere and of this machine */
+
+int pt_cmd_library(const struct pt_cli *cli)
+{
+    PT_AUTO_FREE char *path = cli->argument_count ? NULL : pt_find_library();
+    if (cli->argument_count)
+        pt_error("'pyprof library' takes no arguments; to profile a command: pyprof run -- %s", cli->arguments[0]);
+    bool fits = path && pt_fits_preload(path);
+    if (fits)
+        puts(path);
+    else if (path)
+        pt_error("%s: LD_PRELOAD cannot hold a path with a space; use: pyprof run -- COMMAND", path);
+    return fits ? PT_EXIT_OK : cli->argument_count ? PT_EXIT_USAGE : PT_EXIT_DATA;
+}
 
 /* Where the profile goes. */
 struct place {
@@ -43,7 +56,8 @@ static char *absolute(const char *directory)
 /* Chooses what the library would: the fallback directory if the one that was asked for cannot be written. */
 static struct place choose_place(const struct pt_cli *cli)
 {
-    char *wanted = cli->output ? pt_strdup(cli->output) : pt_default_directory(), *fallback = pt_fallback_directory();
+    PT_AUTO_FREE char *wanted = cli->output ? pt_strdup(cli->output) : pt_default_directory(),
+                      *fallback = pt_fallback_directory();
     struct place place = {.directory = absolute(wanted), .named = pt_directory_to_name(cli->output)};
     place.error = pt_output_error(place.directory);
     if (place.error && *fallback == '/' && !pt_output_error(fallback)) {
@@ -52,23 +66,7 @@ static struct place choose_place(const struct pt_cli *cli)
         free(place.named);
         place.named = pt_strdup(fallback);
     }
-    free(wanted);
-    free(fallback);
     return place;
-}
-
-static void free_place(struct place *place)
-{
-    free(place->directory);
-    free(place->named);
-    free(place->refused);
-}
-
-/* Returns a new run id; NULL with errno if the kernel has no random numbers. The caller frees. */
-static char *make_run(void)
-{
-    unsigned char bytes[RUN_BYTES];
-    return getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
 }
 
 /* Why the library will not be in the command, NULL when it will as far as its file says. The caller frees. */
@@ -102,7 +100,7 @@ static void set_environment(const struct pt_cli *cli, const char *library, const
 
 static void say_beginning(const char *command, const struct place *place, const char *obstacle)
 {
-    struct pt_buffer watch = {0};
+    PT_AUTO_BUFFER watch = {0};
     pt_buffer_text(&watch, "pyprof top");
     if (place->named) {
         pt_buffer_text(&watch, " ");
@@ -115,17 +113,15 @@ static void say_beginning(const char *command, const struct place *place, const 
                    strerror(place->error), place->directory, watch.data);
     else if (!place->error)
         pt_message("profile goes to %s; to watch it run: %s", place->directory, watch.data);
-    pt_buffer_free(&watch);
 }
 
 static void say_failure(const char *command, int error)
 {
     bool script = pt_has_extension(command, ".py") && access(command, R_OK) == 0;
-    struct pt_buffer path = {0};
+    PT_AUTO_BUFFER path = {0};
     pt_append_argument(&path, command);
     pt_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
              script ? "; it is run by Python: pyprof run -- python3 " : "", script ? path.data : "");
-    pt_buffer_free(&path);
 }
 
 int pt_cmd_run(const struct pt_cli *cli)
@@ -141,7 +137,8 @@ int pt_cmd_run(const struct pt_cli *cli)
     char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
-    char *run = make_run();
+    unsigned char bytes[RUN_BYTES];
+    char *run = getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
     if (!run) {
         pt_error("no random numbers from the kernel: %s", strerror(errno));
         free(library);
@@ -165,6 +162,8 @@ int pt_cmd_run(const struct pt_cli *cli)
     }
     free(library);
     free(run);
-    free_place(&place);
+    free(place.directory);
+    free(place.named);
+    free(place.refused);
     return status;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "summary.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -11,18 +12,57 @@
 #include <unistd.h>
 
 #include "../../preload/common/settings.h"
+#include "../base/gzip.h"
 #include "../base/output.h"
 #include "../base/print.h"
-#include "../cli/options.h"
-#include "../load/alive.h"
+#include "../base/proto.h"
 #include "../load/files.h"
 #include "../load/load.h"
+#include "../load/runs.h"
 #include "../model/frame_text.h"
-#include "../view/open_ends.h"
 #include "../view/summary.h"
-#include "bill.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
+
+/* Returns the sequence number of the block that would follow; 0: none is to follow. */
+static uint32_t next_block(const struct pt_file *file, size_t *size)
+{
+    PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
+    PT_AUTO_FREE char *data = pt_read_file(file->path, SIZE_MAX - 1, size);
+    bool over = data && pt_segment_read(data, *size, NULL, &segment, NULL) == PT_READ_OK && segment.end == *size &&
+                (segment.end_reason == PP_END_EXIT || file->alive == PT_ALIVE_NO) && !segment.losses.truncated_bytes;
+    uint32_t next = over ? segment.next : 0;
+    return next;
+}
+
+bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns)
+{
+    size_t size;
+    uint32_t sequence = next_block(file, &size);
+    int log = sequence ? open(file->path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC) : -1;
+    if (log < 0)
+        return false;
+    PT_AUTO_BUFFER block = {0};
+    struct pt_buffer number = {0}, fields = {0};
+    pt_append_varint(&number, billed_ns);
+    pt_append_varint(&fields, PP_PROCESS_RUN_BILLED_NS);
+    pt_append_varint(&fields, number.length);
+    pt_buffer_append(&fields, number.data, number.length);
+    struct pp_log_block_header header = {PP_BLOCK_PROCESS, (uint32_t)fields.length, 0, sequence};
+    const uint32_t covered[] = {header.type, header.length, header.sequence};
+    header.crc32 = pt_crc32(pt_crc32(0, covered, sizeof covered), fields.data, fields.length);
+    pt_buffer_append(&block, &header, sizeof header);
+    pt_buffer_append(&block, fields.data, fields.length);
+    pt_buffer_free(&number);
+    pt_buffer_free(&fields);
+    ssize_t written = write(log, block.data, block.length);
+    bool whole = written == (ssize_t)block.length;
+    if (!whole && written > 0) /* a full disk; readers leave out half a block that stays */
+        (void)!ftruncate(log, (off_t)size);
+    close(log);
+    return whole;
+}
+
 /* From here on it is said that the kernel has billed more than is recorded. */
 #define MORE_NS    UINT64_C(10000000)
 #define MORE_SHARE 200
@@ -100,28 +140,6 @@ static bool wait_for_helpers(const struct pt_profile *profile)
     return left < running;
 }
 
-/* Says if fewer samples were taken than were asked for. */
-static void append_rate(struct pt_buffer *text, const struct pt_profile *profile, uint32_t hz)
-{
-    uint64_t longest = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        if (profile->processes.items[i].period_ns > longest)
-            longest = profile->processes.items[i].period_ns;
-    if (hz && longest > NS_PER_SECOND / hz)
-        pt_buffer_format(text,
-                         "; the rate was lowered from %" PRIu32 " to %" PRIu64
-                         " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
-                         hz, NS_PER_SECOND / longest);
-}
-
-/* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill. */
-static void append_bill(struct pt_buffer *text, uint64_t cpu_ns, uint64_t billed_ns)
-{
-    uint64_t more_ns = billed_ns > cpu_ns ? billed_ns - cpu_ns : 0;
-    if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
-        pt_buffer_format(text, " (of at least %.2f s that the kernel billed)", (double)billed_ns / 1e9);
-}
-
 static void append_report(struct pt_buffer *text, const char *place)
 {
     pt_buffer_text(text, "pyprof report");
@@ -135,23 +153,34 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
-    struct pt_buffer text = {0}, ends = {0};
+    PT_AUTO_BUFFER text = {0}, ends = {0};
     uint32_t processes = profile->processes.count;
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
-    append_bill(&text, sum.cpu_ns, billed_ns);
+    /* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill.
+     */
+    uint64_t more_ns = billed_ns > sum.cpu_ns ? billed_ns - sum.cpu_ns : 0;
+    if (more_ns >= MORE_NS && more_ns >= billed_ns / MORE_SHARE)
+        pt_buffer_format(&text, " (of at least %.2f s that the kernel billed)", (double)billed_ns / 1e9);
     if (sum.wall_ns)
         pt_buffer_format(&text, " in %.2f s", pt_seconds(sum.wall_ns));
     pt_buffer_format(&text, ", %" PRIu32 " process%s", processes, pt_plural(processes, "es"));
     pt_open_ends_append(&ends, &open);
     if (ends.length)
         pt_buffer_format(&text, " (%s)", ends.data);
-    append_rate(&text, profile, hz);
+    /* Says if fewer samples were taken than were asked for. */
+    uint64_t longest = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        if (profile->processes.items[i].period_ns > longest)
+            longest = profile->processes.items[i].period_ns;
+    if (hz && longest > NS_PER_SECOND / hz)
+        pt_buffer_format(&text,
+                         "; the rate was lowered from %" PRIu32 " to %" PRIu64
+                         " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
+                         hz, NS_PER_SECOND / longest);
     pt_buffer_text(&text, "; next: ");
     append_report(&text, place);
     pt_message("%s", text.data);
-    pt_buffer_free(&text);
-    pt_buffer_free(&ends);
 }
 
 /* Returns whether a signal has ended the command, or by its status what it waited for: a shell's child, or timeout's.
@@ -195,7 +224,7 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
 static void say_nothing(const struct pt_ended *ended, const char *directory, const char *place, const char *reason,
                         const char *command)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
     if (!reason)
         append_reasons(&text, ended, directory, command);
@@ -204,7 +233,6 @@ static void say_nothing(const struct pt_ended *ended, const char *directory, con
         append_report(&text, place);
     }
     pt_error("%s", text.data);
-    pt_buffer_free(&text);
 }
 
 void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,

@@ -3,6 +3,9 @@
 #ifndef PT_RUN_SUMMARY_H
 #define PT_RUN_SUMMARY_H
 
+#include <stdbool.h>
+
+#include "../load/files.h"
 #include <stdint.h>
 #include <time.h>
 
@@ -15,5 +18,9 @@
  * none; `reason`: why the library cannot be preloaded, NULL when it can. */
 void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
                     const char *named, uint32_t hz, const char *reason, const char *command);
+
+/* Appends to a log what the kernel billed to its run (PP_PROCESS_RUN_BILLED_NS). Returns false, with the log as it was,
+ * if its process may still write to it, or the log is not whole or cannot be written. */
+bool pt_bill_append(const struct pt_file *file, uint64_t billed_ns);
 
 #endif

@@ -50,7 +50,7 @@ static uint64_t *totals_of(const struct pt_profile *profile)
 
 static void add_calls(struct callers *callers, const struct pt_profile *profile)
 {
-    uint64_t *ns = totals_of(profile);
+    PT_AUTO_FREE uint64_t *ns = totals_of(profile);
     uint32_t *symbols = pt_alloc(profile->nodes.count, sizeof *symbols); /* of the nearest frame with a name */
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
@@ -68,7 +68,6 @@ static void add_calls(struct callers *callers, const struct pt_profile *profile)
         callers->calls.items[number].ns += ns[i];
     }
     free(symbols);
-    free(ns);
 }
 
 static void choose_callers(struct callers *callers)
@@ -88,7 +87,7 @@ static void choose_callers(struct callers *callers)
 void pt_symbols_name_callers(struct pt_profile *profile)
 {
     struct callers callers = {0};
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     add_calls(&callers, profile);
     choose_callers(&callers);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
@@ -104,7 +103,6 @@ void pt_symbols_name_callers(struct pt_profile *profile)
             pt_buffer_text(&text, ", …");
         profile->frames.items[i].caller = pt_intern_text(profile, text.data);
     }
-    pt_buffer_free(&text);
     PT_FREE_TABLE(&callers.functions);
     PT_FREE_TABLE(&callers.calls);
 }

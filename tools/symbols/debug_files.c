@@ -4,8 +4,10 @@
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <gelf.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,61 @@
 
 #define DEBUG_DIRECTORY "/usr/lib/debug/.build-id"
 #define CACHE_DIRECTORY "debuginfod_client"
+
+/* SIGBUS comes in the thread that reads. */
+static _Thread_local volatile sig_atomic_t watching, cut;
+
+/* The kernel raises SIGBUS for a page that the file no longer has: it gets a page of zeros, and libelf and libdw, which
+ * take files as they are, go on as with any damaged one. */
+static void put_zeros(int signal_number, siginfo_t *info, void *data)
+{
+    (void)data;
+    size_t page_size = (size_t)sysconf(_SC_PAGESIZE);
+    void *page = (void *)((uintptr_t)info->si_addr & ~(uintptr_t)(page_size - 1));
+    cut = 1;
+    if (!watching || info->si_code != BUS_ADRERR ||
+        mmap(page, page_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+        signal(signal_number, SIG_DFL);
+}
+
+void pt_mapped_protect(void)
+{
+    struct sigaction action = {.sa_sigaction = put_zeros, .sa_flags = SA_SIGINFO};
+    sigaction(SIGBUS, &action, NULL);
+}
+
+void pt_mapped_begin(struct pt_mapped *mapped)
+{
+    *mapped = (struct pt_mapped){0};
+    watching = 1;
+    cut = 0;
+}
+
+/* Notes a file and its status. Call before the file is mapped. */
+static void mapped_watch(struct pt_mapped *mapped, const char *path, const struct stat *status)
+{
+    *PT_APPEND(mapped) = (struct pt_mapped_file){pt_strdup(path), *status};
+}
+
+static bool was_written(const struct pt_mapped_file *file)
+{
+    struct stat now;
+    return stat(file->path, &now) == 0 && now.st_dev == file->status.st_dev && now.st_ino == file->status.st_ino &&
+           (now.st_size != file->status.st_size || now.st_mtim.tv_sec != file->status.st_mtim.tv_sec ||
+            now.st_mtim.tv_nsec != file->status.st_mtim.tv_nsec);
+}
+
+bool pt_mapped_end(struct pt_mapped *mapped)
+{
+    bool changed = cut;
+    for (uint32_t i = 0; i < mapped->count; i++) {
+        changed |= was_written(&mapped->items[i]);
+        free(mapped->items[i].path);
+    }
+    free(mapped->items);
+    watching = 0;
+    return changed;
+}
 
 static const char *set_variable(const char *name)
 {
@@ -46,16 +103,6 @@ char *pt_debug_path(const char *build_id, unsigned place)
     return path.data;
 }
 
-static bool has_build_id(Elf *elf, const char *wanted)
-{
-    const void *bytes;
-    ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
-    char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
-    bool same = hex && strcmp(hex, wanted) == 0;
-    free(hex);
-    return same;
-}
-
 static bool has_dwarf(Elf *elf)
 {
     size_t names;
@@ -80,10 +127,13 @@ static int open_build(const char *path, const char *build_id, struct pt_mapped *
         return -1;
     bool same = fstat(descriptor, &status) == 0 && S_ISREG(status.st_mode);
     if (same) {
-        pt_mapped_watch(mapped, path, &status);
+        mapped_watch(mapped, path, &status);
         elf_version(EV_CURRENT);
         Elf *elf = elf_begin(descriptor, ELF_C_READ_MMAP, NULL);
-        same = has_build_id(elf, build_id);
+        const void *bytes;
+        ssize_t length = elf ? dwelf_elf_gnu_build_id(elf, &bytes) : -1;
+        PT_AUTO_FREE char *hex = length > 0 ? pt_hex(bytes, (size_t)length) : NULL;
+        same = hex && strcmp(hex, build_id) == 0;
         *dwarf = same && has_dwarf(elf);
         elf_end(elf);
     }
@@ -119,9 +169,8 @@ void pt_debug_files_find(struct pt_debug_files *files, const char *path, const c
         return;
     consider(files, path, build_id, mapped);
     for (unsigned place = 0; place < PT_DEBUG_PLACES; place++) {
-        char *separate = pt_debug_path(build_id, place);
+        PT_AUTO_FREE char *separate = pt_debug_path(build_id, place);
         consider(files, separate, build_id, mapped);
-        free(separate);
     }
 }
 

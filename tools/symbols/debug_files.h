@@ -4,9 +4,31 @@
 #ifndef PT_SYMBOLS_DEBUG_FILES_H
 #define PT_SYMBOLS_DEBUG_FILES_H
 
-#include <stddef.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
 
-#include "mapped.h"
+struct pt_mapped_file {
+    char *path;
+    struct stat status;
+};
+
+/* The files that one thread has mapped, one set at a time: another program may write them meanwhile, as a build or an
+ * upgrade does. Starts with pt_mapped_begin; pt_mapped_end ends it. */
+struct pt_mapped {
+    struct pt_mapped_file *items;
+    uint32_t count, capacity;
+};
+
+void pt_mapped_begin(struct pt_mapped *mapped);
+
+/* Returns whether a file was cut or written since pt_mapped_begin: what was read may be of another build. A file that
+ * was replaced is still as it was. */
+bool pt_mapped_end(struct pt_mapped *mapped);
+
+/* The program calls this once, before files are mapped: where a watched file has become shorter, zeros are read instead
+ * of SIGBUS. Other faults end the program as before. */
+void pt_mapped_protect(void);
 
 /* The files chosen for a module. Both may be the same file: the module's own, or one with separate debug information.
  */

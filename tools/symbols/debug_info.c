@@ -83,26 +83,22 @@ static bool open_shared(struct pt_debug_info *info, const char *path, struct pt_
     ssize_t length = dwelf_dwarf_gnu_debugaltlink(info->dwarf, &name, &bytes);
     if (length <= 0)
         return true;
-    char *build_id = pt_hex(bytes, (size_t)length);
-    struct pt_buffer beside = {0};
+    PT_AUTO_FREE char *build_id = pt_hex(bytes, (size_t)length);
+    PT_AUTO_BUFFER beside = {0};
     if (*name != '/' && slash)
         pt_buffer_append(&beside, path, (size_t)(slash + 1 - path));
     pt_buffer_text(&beside, name);
     info->shared_descriptor = pt_open_build(beside.data, build_id, mapped);
     for (unsigned place = 0; info->shared_descriptor < 0 && place < PT_DEBUG_PLACES; place++) {
-        char *other = pt_debug_path(build_id, place);
+        PT_AUTO_FREE char *other = pt_debug_path(build_id, place);
         if (other)
             info->shared_descriptor = pt_open_build(other, build_id, mapped);
-        free(other);
     }
     if (info->shared_descriptor >= 0)
         info->shared = dwarf_begin(info->shared_descriptor, DWARF_C_READ);
     if (info->shared)
         dwarf_setalt(info->dwarf, info->shared);
-    bool good = info->shared || access(beside.data, F_OK) != 0;
-    pt_buffer_free(&beside);
-    free(build_id);
-    return good;
+    return info->shared || access(beside.data, F_OK) != 0;
 }
 
 static void find_units(struct pt_debug_info *info)

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "mapped.h"
+#include "debug_files.h"
 
 /* Functions inlined into each other; what is deeper inside is left out. */
 #define PT_MAX_INLINED 64u

@@ -154,7 +154,7 @@ static void report(const struct resolver *resolver, const struct job *job, const
 static void resolve_module(struct resolver *resolver, struct job *job, uint32_t module)
 {
     struct pt_profile *profile = resolver->profile;
-    struct pt_frame *before = pt_alloc(job->count, sizeof *before);
+    PT_AUTO_FREE struct pt_frame *before = pt_alloc(job->count, sizeof *before);
     for (uint32_t i = 0; i < job->count; i++)
         before[i] = profile->frames.items[job->frames[i]];
     pt_mapped_begin(&job->mapped);
@@ -178,21 +178,19 @@ static void resolve_module(struct resolver *resolver, struct job *job, uint32_t 
             resolver, job,
             ": its debug information takes too long to read, or too much memory: some inlined functions are missing");
     pt_debug_files_free(&job->files);
-    free(before);
 }
 
 /* Returns the numbers of the frames that belong to a module, ordered by it; *count of them. The caller frees. */
 static uint32_t *frames_by_module(const struct pt_profile *profile, uint32_t *count)
 {
     uint32_t frames = profile->frames.count, none = profile->modules.count, *ends;
-    uint32_t *modules = pt_alloc(frames, sizeof *modules);
+    PT_AUTO_FREE uint32_t *modules = pt_alloc(frames, sizeof *modules);
     for (uint32_t i = 0; i < frames; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
         modules[i] = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE ? frame->subject : none;
     }
     uint32_t *order = pt_bucket_sort(modules, sizeof *modules, 0, frames, none + 1, &ends);
     *count = none ? ends[none - 1] : 0;
-    free(modules);
     free(ends);
     return order;
 }
@@ -231,13 +229,12 @@ static void expand_nodes(struct resolver *resolver)
     struct pt_profile *profile = resolver->profile;
     uint32_t count;
     struct pt_node *nodes = pt_take_nodes(profile, &count);
-    uint32_t *moved = pt_alloc(count, sizeof *moved);
+    PT_AUTO_FREE uint32_t *moved = pt_alloc(count, sizeof *moved);
     for (uint32_t i = 1; i < count; i++)
         moved[i] = add_frames(profile, moved[nodes[i].parent], resolver->innermost[nodes[i].frame]);
     free(nodes);
     for (uint32_t i = 0; i < profile->samples.count; i++)
         profile->samples.items[i].node = moved[profile->samples.items[i].node];
-    free(moved);
 }
 
 void pt_symbols_resolve(struct pt_profile *profile)

@@ -6,7 +6,7 @@
 #include <time.h>
 
 #include "../base/print.h"
-#include "../cli/commands.h"
+#include "../cli/options.h"
 #include "../query/group.h"
 #include "screen.h"
 #include "terminal.h"
@@ -161,11 +161,10 @@ static bool obey_key(struct pt_screen *screen, struct pt_live *live, int key)
 
 static void draw(struct pt_screen *screen, struct pt_live *live)
 {
-    struct pt_buffer page = {0};
+    PT_AUTO_BUFFER page = {0};
     pt_terminal_size(&screen->columns, &screen->lines);
     pt_screen_draw(&page, screen, live);
     pt_terminal_write(&page);
-    pt_buffer_free(&page);
 }
 
 /* A run that is over when it is first read is shown as a whole, and one that runs in its last seconds. *seen counts up
@@ -197,7 +196,7 @@ static void interact(struct pt_screen *screen, struct pt_live *live, uint64_t de
 
 static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_t count, uint64_t delay_ns)
 {
-    struct pt_buffer page = {0};
+    PT_AUTO_BUFFER page = {0};
     uint32_t seen = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct timespec delay = {(time_t)(delay_ns / 1000000000u), (long)(delay_ns % 1000000000u)};
@@ -212,7 +211,6 @@ static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_
         if (printf("%s%s", i ? "\n" : "", page.data) < 0 || fflush(stdout) != 0)
             break;
     }
-    pt_buffer_free(&page);
     return live->follow->profile->processes.count ? PT_EXIT_OK : PT_EXIT_DATA;
 }
 

@@ -212,19 +212,6 @@ static void refresh_clock(struct pt_live *live)
     live->wall_ns = span_ns < PT_LIVE_WINDOW_NS ? span_ns : PT_LIVE_WINDOW_NS;
 }
 
-static void drop_old(struct pt_live *live)
-{
-    uint32_t kept = 0, requests = 0;
-    for (uint32_t i = 0; i < live->recent.count; i++)
-        if (live->recent.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
-            live->recent.items[kept++] = live->recent.items[i];
-    live->recent.count = kept;
-    for (uint32_t i = 0; i < live->requests.count; i++)
-        if (live->requests.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
-            live->requests.items[requests++] = live->requests.items[i];
-    live->requests.count = requests;
-}
-
 void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
 {
     bool complete = pt_follow_read(live->follow, at_most_ns);
@@ -234,8 +221,17 @@ void pt_live_read(struct pt_live *live, uint64_t at_most_ns)
     live->complete = complete;
     count_samples(live);
     refresh_clock(live);
-    if (complete)
-        drop_old(live);
+    if (complete) {
+        uint32_t kept = 0, requests = 0;
+        for (uint32_t i = 0; i < live->recent.count; i++)
+            if (live->recent.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
+                live->recent.items[kept++] = live->recent.items[i];
+        live->recent.count = kept;
+        for (uint32_t i = 0; i < live->requests.count; i++)
+            if (live->requests.items[i].middle_unix_ns + PT_LIVE_WINDOW_NS + SLACK_NS > live->now_unix_ns)
+                live->requests.items[requests++] = live->requests.items[i];
+        live->requests.count = requests;
+    }
 }
 
 /* Logs lag by up to a second, each by its own: the last seconds of a process end with what it has written. */

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/terminal_text.h"
 #include "../model/http_requests.h"
 #include "../query/group.h"
-#include "../report/shares.h"
 #include "../view/call_tree.h"
-#include "../view/command.h"
+#include "../view/uncertainty.h"
 
 void pt_row_text(struct pt_buffer *text, const struct pt_live *live, enum pt_rows_of of, const struct pt_row *row)
 {
@@ -125,7 +125,7 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
                              uint64_t *whole_ns)
 {
     struct pt_profile *profile = live->follow->profile;
-    struct pt_group group = pt_group_by(profile, by);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, by);
     bool of_labels = group.of == PT_GROUP_OF_LABELS, of_thread = group.of == PT_GROUP_OF_THREAD;
     /* Items that are new since the last sums have none. */
     uint32_t items = of_labels   ? least(profile->label_sets.count, live->labels_capacity)
@@ -159,7 +159,6 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
         if (row.self_ns || row.requests)
             rows[(*count)++] = row;
     }
-    pt_group_free(&group);
     return rows;
 }
 
@@ -169,7 +168,7 @@ static void keep_matching(const struct pt_live *live, const struct pt_rows_optio
     regex_t regex;
     if (!*options->filter || regcomp(&regex, options->filter, REG_EXTENDED | REG_NOSUB | REG_ICASE) != 0)
         return;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t kept = 0;
     for (uint32_t i = 0; i < *count; i++) {
         pt_buffer_clear(&text);
@@ -178,7 +177,6 @@ static void keep_matching(const struct pt_live *live, const struct pt_rows_optio
             rows[kept++] = rows[i];
     }
     *count = kept;
-    pt_buffer_free(&text);
     regfree(&regex);
 }
 

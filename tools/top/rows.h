@@ -12,7 +12,7 @@ struct pt_row {
     uint64_t self_ns, total_ns; /* in the window or since the start; they differ for functions only */
     uint64_t since_self_ns, since_total_ns;
     uint64_t requests; /* endpoints: as self_ns */
-    bool unsure;       /* functions: too few samples to know the total share (report/shares.h) */
+    bool unsure;       /* functions: too few samples to know the total share (report/uncertainty.h) */
     uint64_t wall_ns;  /* processes and threads: how much of the window they existed */
 };
 

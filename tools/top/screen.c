@@ -2,7 +2,6 @@
 #include "screen.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/fit.h"
@@ -11,7 +10,6 @@
 #include "../load/files.h"
 #include "../model/http_requests.h"
 #include "../query/group.h"
-#include "../view/command.h"
 #include "../view/summary.h"
 
 #define ALL_KEYS                                                                                                       \
@@ -133,13 +131,12 @@ static void append_requests(struct pt_buffer *line, const struct pt_live *live, 
 {
     uint64_t wall_ns = since_start ? live->since_ns : live->wall_ns;
     double each = pt_cpu_per_request(live->follow->profile, row->number, row->self_ns, row->requests);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_buffer_text(&text, each > 0 ? "" : "-");
     if (each > 0)
         pt_append_duration(&text, each);
     pt_buffer_format(line, "%8.1f %*s%s  ", wall_ns ? (double)row->requests / pt_seconds(wall_ns) : 0,
                      9 - (int)pt_shown_width(text.data), "", text.data);
-    pt_buffer_free(&text);
 }
 
 /* Appends the row's text; a function's as report does, with its place whatever its length. */
@@ -151,10 +148,9 @@ static void append_text(const struct page *page, struct pt_buffer *line, const s
         pt_row_text(line, live, page->screen->of, row);
         return;
     }
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_row_text(&text, live, page->screen->of, row);
     pt_fit_frame(line, text.length ? text.data : "", columns - (uint32_t)line->length);
-    pt_buffer_free(&text);
 }
 
 static void draw_row(struct page *page, const struct pt_live *live, const struct pt_row *row, uint64_t whole_ns)
@@ -194,7 +190,7 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
                                             screen->filter_is_bad ? "" : screen->filter};
     uint32_t count, used = page->count + 1, room = screen->rows;
     uint64_t whole_ns;
-    struct pt_row *rows = pt_rows_new(live, &options, &count, &whole_ns);
+    PT_AUTO_FREE struct pt_row *rows = pt_rows_new(live, &options, &count, &whole_ns);
     pt_buffer_text(&page->line, headings[screen->of]);
     if (screen->of == PT_ROWS_GROUPS && pt_rows_have_requests(live, screen->by))
         pt_buffer_text(&page->line, "   REQ/S   CPU/REQ  ");
@@ -222,7 +218,6 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
                                                                               : "  no CPU time was used");
         end_line(page, PT_STYLE_PLAIN);
     }
-    free(rows);
 }
 
 static void draw_help(struct page *page)
@@ -251,7 +246,7 @@ static void draw_help(struct page *page)
 static void draw_waiting(struct page *page, const struct pt_live *live)
 {
     const struct pt_load_request *request = &live->follow->request;
-    char *directory = pt_default_directory();
+    PT_AUTO_FREE char *directory = pt_default_directory();
     const char *place = request->path_count ? request->paths[0] : directory;
     const struct pt_target *target = live->target;
     bool reading = live->follow->read < live->follow->size;
@@ -262,7 +257,6 @@ static void draw_waiting(struct page *page, const struct pt_live *live)
             pt_buffer_format(&page->line, "A file appears with the first sample; 'pyprof doctor %d' says more.",
                              target->pid);
         end_line(page, PT_STYLE_PLAIN);
-        free(directory);
         return;
     }
     if (reading)
@@ -281,7 +275,6 @@ static void draw_waiting(struct page *page, const struct pt_live *live)
     else
         pt_buffer_format(&page->line, "Record one with 'pyprof run -o %s -- python app.py'.", place);
     end_line(page, PT_STYLE_PLAIN);
-    free(directory);
 }
 
 static void draw_footer(struct page *page)
@@ -290,7 +283,7 @@ static void draw_footer(struct page *page)
     if (page->count >= screen->lines)
         return;
     pt_buffer_format(page->out, "\033[%u;1H\033[J\033[%u;1H", page->count + 1, screen->lines);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (screen->editing)
         pt_buffer_format(&text, "/%s_%s", screen->filter,
                          screen->filter_is_bad ? "   (not a regular expression; Esc: all)"
@@ -300,7 +293,6 @@ static void draw_footer(struct page *page)
     else
         pt_buffer_text(&text, screen->columns < KEYS_COLUMNS ? SOME_KEYS : ALL_KEYS);
     pt_shown_text(page->out, text.data, screen->columns);
-    pt_buffer_free(&text);
 }
 
 void pt_screen_draw(struct pt_buffer *out, struct pt_screen *screen, struct pt_live *live)

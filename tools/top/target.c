@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "../doctor/checks.h"
-#include "../load/follow.h"
 #include "../model/selection.h"
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
@@ -37,10 +36,8 @@ static void adopt(struct pt_target *target, const struct pt_relative *relative)
 static bool has_library(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
-    char *path = pt_next_mapped(&at, "libpyprof");
-    bool found = path != NULL;
-    free(path);
-    return found;
+    PT_AUTO_FREE char *path = pt_next_mapped(&at, "libpyprof");
+    return path != NULL;
 }
 
 /* Returns whether the process is in our namespace of that kind. */
@@ -58,7 +55,7 @@ static bool shares(int pid, const char *kind)
 /* Returns a path that still leads to the same directory when the process has ended and its PID is another's. */
 static char *lasting_path(const struct pt_process_info *subject, const char *inside, int *descriptor)
 {
-    char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
+    PT_AUTO_FREE char *path = pt_process_info_path(subject, inside), *top = pt_process_info_path(subject, "/");
     struct pt_buffer lasting = {0};
     struct stat theirs, ours;
     bool same_root = shares(subject->pid, "mnt") && stat(top, &theirs) == 0 && stat("/", &ours) == 0 &&
@@ -77,22 +74,7 @@ static char *lasting_path(const struct pt_process_info *subject, const char *ins
         else
             pt_buffer_format(&lasting, "/proc/self/fd/%d%s", held, whole ? "" : inside);
     }
-    free(path);
-    free(top);
     return lasting.data;
-}
-
-/* Returns NULL when it is not known. */
-static char *own_boot_id(void)
-{
-    char text[64] = "";
-    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
-    if (file && !fgets(text, sizeof text, file))
-        *text = '\0';
-    if (file)
-        fclose(file);
-    text[strcspn(text, "\n")] = '\0';
-    return *text ? pt_strdup(text) : NULL;
 }
 
 static bool begin_with(struct pt_target *target, const struct pt_process_info *subject)
@@ -112,14 +94,20 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
         return false;
     }
     for (size_t i = 0; i < 2; i++) {
-        char *inside = places[i](subject);
+        PT_AUTO_FREE char *inside = places[i](subject);
         target->arguments[i] = lasting_path(subject, inside, &target->descriptors[i]);
-        free(inside);
     }
     target->pids_agree = subject->pid == subject->pid_inside;
     if (subject->age_ns)
         target->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - subject->age_ns - CLOCKS_APART;
-    target->boot_id = own_boot_id();
+    char text[64] = "";
+    FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
+    if (file && !fgets(text, sizeof text, file))
+        *text = '\0';
+    if (file)
+        fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+    target->boot_id = *text ? pt_strdup(text) : NULL;
     struct utsname name;
     const struct pt_relative own = {.pid = (uint64_t)subject->pid_inside,
                                     .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pt_strdup(name.nodename)

@@ -75,7 +75,7 @@ static uint32_t prefix_of(struct builder *builder, const struct pt_view_options 
                           const struct pt_sample *sample)
 {
     uint32_t thread = sample->thread;
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     uint32_t prefix = 0;
     if (options->processes) {
         pt_buffer_text(&text, "process ");
@@ -91,7 +91,6 @@ static uint32_t prefix_of(struct builder *builder, const struct pt_view_options 
     if (options->gil)
         prefix = add_node(builder->view, prefix,
                           pt_intern_text(builder->profile, pt_gil_text(sample->state, "GIL unknown")), PT_NONE);
-    pt_buffer_free(&text);
     return prefix;
 }
 
@@ -112,7 +111,7 @@ static void add_samples(struct builder *builder, const struct pt_view_options *o
 {
     const struct pt_profile *profile = builder->profile;
     bool prefixes = options->processes || options->threads || options->gil;
-    struct pt_sample *copy = NULL;
+    PT_AUTO_FREE struct pt_sample *copy = NULL;
     if (prefixes) { /* so that a node's place is looked up once per prefix, not once per sample */
         copy = pt_copy(profile->samples.items, profile->samples.count, sizeof *copy);
         qsort(copy, profile->samples.count, sizeof *copy, by_prefix);
@@ -132,7 +131,6 @@ static void add_samples(struct builder *builder, const struct pt_view_options *o
         builder->view->nodes.items[place].count += sample->count;
         builder->view->nodes.items[place].ns += sample->cpu_ns;
     }
-    free(copy);
 }
 
 struct texts {
@@ -153,7 +151,7 @@ static void link_nodes(const struct pt_profile *profile, struct pt_view *view)
 {
     uint32_t count = view->nodes.count;
     struct pt_view_node *nodes = view->nodes.items;
-    uint32_t *order = pt_alloc(count, sizeof *order);
+    PT_AUTO_FREE uint32_t *order = pt_alloc(count, sizeof *order);
     view->first_child = pt_alloc(count, sizeof *view->first_child);
     view->next_sibling = pt_alloc(count, sizeof *view->next_sibling);
     for (uint32_t i = count; i--;) {
@@ -174,7 +172,6 @@ static void link_nodes(const struct pt_profile *profile, struct pt_view *view)
         view->next_sibling[number] = view->first_child[nodes[number].parent];
         view->first_child[nodes[number].parent] = number;
     }
-    free(order);
 }
 
 struct pt_view *pt_view_new(struct pt_profile *profile, const struct pt_view_options *options)

@@ -5,7 +5,7 @@
 
 #include "../base/numbers.h"
 #include "../load/source_text.h"
-#include "../query/self.h"
+#include "../query/package.h"
 #include "summary.h"
 
 #define MAX_LINES       (2u << 20)
@@ -89,8 +89,8 @@ static void add_stack(struct pt_line_sums *sums, const struct pt_profile *profil
 
 void pt_line_sums_count(struct pt_line_sums *sums, const struct pt_profile *profile)
 {
-    struct pt_sample *stacks = pt_alloc(profile->nodes.count, sizeof *stacks);
-    uint32_t *self_frames = pt_self_frames(profile);
+    PT_AUTO_FREE struct pt_sample *stacks = pt_alloc(profile->nodes.count, sizeof *stacks);
+    PT_AUTO_FREE uint32_t *self_frames = pt_self_frames(profile);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         struct pt_sample *stack = &stacks[profile->samples.items[i].node];
         stack->count += profile->samples.items[i].count;
@@ -99,8 +99,6 @@ void pt_line_sums_count(struct pt_line_sums *sums, const struct pt_profile *prof
     for (uint32_t i = 1; i < profile->nodes.count; i++)
         if (stacks[i].cpu_ns)
             add_stack(sums, profile, i, self_frames[i], &stacks[i]);
-    free(self_frames);
-    free(stacks);
 }
 
 void pt_line_sums_free(struct pt_line_sums *sums)

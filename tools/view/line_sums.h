@@ -5,7 +5,7 @@
 
 #include "../model/model.h"
 
-/* CPU time of a line: of Python by itself with the native code that it calls (self.h), unless that has a line of its
+/* CPU time of a line: of Python by itself with the native code that it calls (package.h), unless that has a line of its
  * own in these files, of native code by itself; and with all that it calls; recursion counts once. */
 struct pt_line {
     uint64_t self_ns, self_count, total_ns, total_count;

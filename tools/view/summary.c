@@ -112,10 +112,9 @@ static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *wa
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     va_end(arguments);
     warnings->each(warnings->data, text);
-    free(text);
 }
 
 static bool costs_much(const struct pt_accounting *sum, uint32_t processes)
@@ -292,7 +291,7 @@ static void add_notices(const struct warnings *warnings, const struct pt_profile
         }
     }
     for (uint32_t i = 0; i < kinds.count; i++) {
-        struct pt_buffer line = {0};
+        PT_AUTO_BUFFER line = {0};
         if (only == PT_NONE && profile->processes.count > 1)
             pt_buffer_format(&line, "process %" PRIu64, kinds.items[i].pid);
         if (kinds.items[i].processes > 1)
@@ -301,7 +300,6 @@ static void add_notices(const struct warnings *warnings, const struct pt_profile
         if (kinds.items[i].count > kinds.items[i].processes)
             pt_buffer_format(&line, "; the last of %" PRIu32 " like this", kinds.items[i].count);
         warn(warnings, "%s", line.data);
-        pt_buffer_free(&line);
     }
     free(kinds.items);
 }

@@ -2,11 +2,31 @@
 #include "uncertainty.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #define Z           1.959964 /* of the normal distribution, for 95 % */
 #define ERROR_LEVEL 0.05
 #define MAX_STEPS   100000 /* of the continued fraction, which takes some root of the samples */
 #define PRECISE     1e-10
+#define PER_CENT    100
+
+struct pt_share pt_share_of(const struct pt_draws *draws, uint64_t count, uint64_t ns, uint64_t whole_ns)
+{
+    struct pt_bounds bounds = pt_share_bounds(draws, count, ns, whole_ns);
+    double share = whole_ns ? (double)ns / (double)whole_ns : 0;
+    return (struct pt_share){{bounds.low * PER_CENT, bounds.high * PER_CENT}, bounds.high - bounds.low <= share};
+}
+
+void pt_print_interval(const struct pt_share *share)
+{
+    printf("  %5.1f–%-5.1f", share->bounds.low, share->bounds.high);
+}
+
+void pt_json_bounds(struct pt_json *json, const char *low, const char *high, const struct pt_share *share)
+{
+    pt_json_format(json, low, "%.6f", share->bounds.low / PER_CENT);
+    pt_json_format(json, high, "%.6f", share->bounds.high / PER_CENT);
+}
 
 /* Returns whether the time of a sum was measured, and is no draw. */
 static bool is_measured(const struct pt_profile *profile, const struct pt_sample *sample)

@@ -14,6 +14,7 @@
 #ifndef PT_VIEW_UNCERTAINTY_H
 #define PT_VIEW_UNCERTAINTY_H
 
+#include "../base/json.h"
 #include "../model/model.h"
 
 /* Sums up the samples that shares come from. */
@@ -56,5 +57,21 @@ void pt_several_add(struct pt_several *several, double value);
 /* Returns the probability (two-sided) that two means differ as much as this, or more, by chance alone (Welch's t-test);
  * 1 if one of them was measured only once, which says nothing about chance. */
 double pt_means_chance(const struct pt_several *a, const struct pt_several *b);
+
+struct pt_share {
+    struct pt_bounds bounds; /* the 95 % interval, in per cent */
+    bool known;              /* the interval is not wider than the share */
+};
+
+/* The arguments are those of pt_share_bounds. */
+struct pt_share pt_share_of(const struct pt_draws *draws, uint64_t count, uint64_t ns, uint64_t whole_ns);
+
+/* The interval as a column. */
+#define PT_INTERVAL_WIDTH   13
+#define PT_INTERVAL_HEADING "   95 % RANGE"
+void pt_print_interval(const struct pt_share *share);
+
+/* Puts the interval of a share, from 0 to 1. */
+void pt_json_bounds(struct pt_json *json, const char *low, const char *high, const struct pt_share *share);
 
 #endif

@@ -71,6 +71,10 @@ function decode(bytes) {
         for (let i = 1; i < nodes; i++)
             folded[i] = folded[i - 1] + (steps[i - 1] & 1 ? ~(steps[i - 1] >> 1) : steps[i - 1] >> 1);
     }
+    const packages = readColumn(part(), nodes - 1, new Int32Array(nodes - 1));
+    data.package = new Int32Array(nodes);
+    for (let i = 1; i < nodes; i++)
+        data.package[i] = packages[i - 1] ? packages[i - 1] - 1 : data.package[data.parent[i]];
     data.cellKind = cellKinds(data);
     data.busy = !data.apart || data.cellKind.includes(CELL_BUSY); /* whether it is known when someone was */
     return data;

@@ -94,29 +94,17 @@ function bindControls(app) {
     get("width-label").hidden = !app.diff;
     get("by-label").hidden = !app.diff;
     get("colour-label").hidden = app.diff;
-    for (const id of ["process", "gil"])
+    for (const id of ["process", "gil", "thread", "width", "by"])
         get(id).addEventListener("change", () => {
-            app.state[id] = Number(get(id).value);
-            keepApart(app.state, app.data, false);
+            app.state[id] = typeof app.state[id] === "number" ? Number(get(id).value) : get(id).value;
+            if (id !== "width" && id !== "by")
+                keepApart(app.state, app.data, false);
             app.filtered(true);
         });
-    get("thread").addEventListener("change", () => {
-        app.state.thread = get("thread").value;
-        keepApart(app.state, app.data, false);
-        app.filtered(true);
-    });
     get("colour").addEventListener("change", () => {
         app.state.colour = get("colour").value;
         app.recolour();
         app.saveState(false);
-    });
-    get("width").addEventListener("change", () => {
-        app.state.width = Number(get("width").value);
-        app.filtered(true);
-    });
-    get("by").addEventListener("change", () => {
-        app.state.by = get("by").value;
-        app.filtered(true);
     });
     for (const id of SWITCHES)
         get(id).addEventListener("click", () => app.toggle(id));
@@ -140,19 +128,12 @@ function bindControls(app) {
     get("next").addEventListener("click", () => showMatch(app, 1, true));
     get("reset").addEventListener("click", () => app.reset());
     get("save").addEventListener("click", () => saveSvg(app));
-    get("rows").addEventListener("click", (event) => {
-        const row = event.target.closest("[data-frame]");
-        if (row)
-            app.focusOn(Number(row.dataset.frame));
+    const onFrame = (id, type, act) => get(id).addEventListener(type, (event) => {
+        const inside = event.target.closest("[data-frame]");
+        if (inside)
+            act(Number(inside.dataset.frame));
     });
-    get("around").addEventListener("click", (event) => {
-        const button = event.target.closest("[data-frame]");
-        if (button)
-            app.focusOn(Number(button.dataset.frame));
-    });
-    get("rows").addEventListener("dblclick", (event) => {
-        const row = event.target.closest("[data-frame]");
-        if (row)
-            app.zoomToFrame(Number(row.dataset.frame));
-    });
+    onFrame("rows", "click", (frame) => app.focusOn(frame));
+    onFrame("around", "click", (frame) => app.focusOn(frame));
+    onFrame("rows", "dblclick", (frame) => app.zoomToFrame(frame));
 }

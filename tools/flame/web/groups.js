@@ -2,41 +2,14 @@
 
 const NO_GROUP = "(none)", LEFT_OUT = "[not selected]", PROCESS = "(process)", THREADS = "thread", PACKAGES = "package";
 
-/* PP_PSEUDO_PARTS in preload/common/pseudo_frames.h: pseudo-frames that are a part of a stack, and no CPU time of their own. */
-const PARTS_OF_STACKS = /^\[(native|interpreter|python|jit|frame|task|loop\]|creator\]|await)/;
-const GENERATED = /^<(?!string>$|stdin>$)/;
-
 /* What is of the process as a whole is of no thread. */
 function threadNames(data) {
     return data.threads.map((thread) => (thread.tid || thread.name !== PROCESS ? thread.name : ""));
 }
 
-function packageInPath(path) {
-    const found = /\/(?:site|dist)-packages\/([^/]+)/.exec(path);
-    return found ? found[1].replace(/\.py$/, "") : "";
-}
-
-/* By frame: the package of what is a package's own code, as in tools/query/package.c; "": that is its caller's. */
-function ownPackages(data) {
-    return data.frames.kind.map((kind, i) => {
-        const path = data.strings[data.frames.path[i]];
-        if (isNative(kind))
-            return packageInPath(path);
-        return kind === 1 || (kind === 0 && !GENERATED.test(path)) ? data.module[i] : "";
-    });
-}
-
-/* By node of a tree's form: the package for which its CPU time counts. */
-function packagesOf(data, shape) {
-    const own = ownPackages(data), found = new Array(shape.parent.length).fill("");
-    for (let i = 1; i < found.length; i++) {
-        const frame = shape.frame[i], label = data.label[frame], without = found[shape.parent[i]];
-        if (data.frames.kind[frame] === KIND_PSEUDO)
-            found[i] = label === "[gc]" || (!without && !PARTS_OF_STACKS.test(label)) ? label : without;
-        else
-            found[i] = own[frame] || without || (isNative(data.frames.kind[frame]) ? "" : data.module[frame]);
-    }
-    return found;
+/* For which CPU time counts, as tools/query/package.c has it. */
+function packagesOfNodes(data) {
+    return Array.from(data.package, (string) => data.strings[string]);
 }
 
 /* Adds a frame that is no function. Returns its number. */
@@ -52,9 +25,6 @@ function addPseudoFrame(data, name) {
 
 /* Gives data.groups: the words, each with a frame for each of its values. */
 function addGroups(data) {
-    /* At every level of native code. */
-    const packages = ["", ...ownPackages(data), ...data.module.filter((module, i) => data.frames.kind[i] === 2 || data.frames.kind[i] === 0),
-        ...data.label.filter((label, i) => data.frames.kind[i] === KIND_PSEUDO && !PARTS_OF_STACKS.test(label))];
     data.groups = new Map();
     const add = (by, values) => {
         const frames = new Map();
@@ -69,7 +39,7 @@ function addGroups(data) {
     }
     if (!data.apart)
         add(THREADS, threadNames(data));
-    add(PACKAGES, packages);
+    add(PACKAGES, packagesOfNodes(data));
 }
 
 /* The frame of the value that each cell has. */
@@ -88,7 +58,7 @@ function valuesOfCells(data, by, shape) {
         const of = numbers(threadNames(data));
         return (cell) => of[(data.cellSlot[cell] / 3) | 0];
     }
-    const of = numbers(packagesOf(data, shape));
+    const of = numbers(packagesOfNodes(data));
     return (cell) => of[shape.cells[cell]];
 }
 

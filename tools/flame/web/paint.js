@@ -86,28 +86,19 @@ function bestLabel(measure, app, node, room) {
     return labels.find((label) => measure(label) <= room) || fitText(measure, labels[2], room);
 }
 
-function hatchPattern(context, theme) {
+/* Tiles of a hatch; for frames that are too narrow of narrow lines. */
+function hatchPattern(context, theme, narrow) {
     const tile = document.createElement("canvas");
-    tile.width = tile.height = 6;
+    tile.width = tile.height = narrow ? 3 : 6;
     const pen = tile.getContext("2d");
-    pen.strokeStyle = theme.hatch;
-    pen.lineWidth = 1;
-    pen.beginPath();
-    for (const at of [-6, 0, 6]) {
+    pen.fillStyle = pen.strokeStyle = theme.hatch;
+    if (narrow)
+        pen.fillRect(0, 0, 1, 3);
+    for (const at of narrow ? [] : [-6, 0, 6]) {
         pen.moveTo(at, 6);
         pen.lineTo(at + 6, 0);
     }
     pen.stroke();
-    return context.createPattern(tile, "repeat");
-}
-
-/* For frames that are too narrow: narrow lines. */
-function narrowPattern(context, theme) {
-    const tile = document.createElement("canvas");
-    tile.width = tile.height = 3;
-    const pen = tile.getContext("2d");
-    pen.fillStyle = theme.hatch;
-    pen.fillRect(0, 0, 1, 3);
     return context.createPattern(tile, "repeat");
 }
 
@@ -130,7 +121,7 @@ function prepareCanvas(canvas, width, height) {
 /* `view`: {scroll, height, yOf(row)}. */
 function paintGraph(app, canvas, view) {
     const layout = app.layout, context = prepareCanvas(canvas, layout.width, view.height);
-    const hatch = hatchPattern(context, app.theme), narrow = narrowPattern(context, app.theme);
+    const hatch = hatchPattern(context, app.theme, false), narrow = hatchPattern(context, app.theme, true);
     const measure = (text) => context.measureText(text).width;
     context.textBaseline = "middle";
     context.direction = "ltr";

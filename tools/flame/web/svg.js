@@ -1,4 +1,5 @@
-/* The graph as it is now, as an SVG file. */
+/* The graph as it is now, as an SVG file: what is chosen, zoomed and found in the page. tools/export/svg.c draws a whole
+ * profile, without a browser. */
 
 function escapeXml(text) {
     return text.replace(/[&<>"']/g, (c) => "&#" + c.charCodeAt(0) + ";")
