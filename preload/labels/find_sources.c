@@ -49,6 +49,8 @@ static bool find_row(const struct pp_object_reader *reader, const uintptr_t *mod
     const struct pp_step *steps = (const struct pp_step *)&row->ways;
     uintptr_t variable;
     bool found = true;
+    if (!pp_source_module(modules, row->module))
+        return false;
     for (unsigned i = 0; i < PP_WAY_STEPS; i++)
         if (!find_step(reader, modules, &steps[i], &facts->steps[i]))
             found &= is_optional(row, &steps[i]);

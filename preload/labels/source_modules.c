@@ -28,10 +28,13 @@ static unsigned count;
 /* Returns the number of the module whose name comes before the colon, PP_SOURCE_MODULES if it is not in the list. */
 static unsigned number_of(const char *text)
 {
-    size_t length = strcspn(text, ":");
-    for (unsigned i = 0; i < count; i++)
-        if (strncmp(names[i], text, length) == 0 && !names[i][length])
+    for (unsigned i = count; i-- > 0;) { /* a row's own are the last ones while the list is made */
+        const char *name = names[i], *at = text;
+        while (*name && *name == *at)
+            name++, at++;
+        if (!*name && (!*at || *at == ':'))
             return i;
+    }
     return PP_SOURCE_MODULES;
 }
 
