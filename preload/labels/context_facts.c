@@ -206,15 +206,15 @@ static void find_export(struct pp_module *module, void *argument)
         module->exports_no_context = true;
 }
 
-/* Returns whether it may be elsewhere now. */
+/* Returns whether it may be elsewhere now: mostly no module exports it, before as after. */
 static bool search_export(void)
 {
-    bool changed = exported.changed;
-    if (changed) {
-        memset(&exported, 0, sizeof exported);
-        pp_modules_each(find_export, NULL);
-    }
-    return changed;
+    bool was_there = exported.word.kind != PP_TLS_NONE;
+    if (!exported.changed)
+        return false;
+    memset(&exported, 0, sizeof exported);
+    pp_modules_each(find_export, NULL);
+    return was_there || exported.word.kind != PP_TLS_NONE;
 }
 
 static void find_thread_context(const struct pp_object_reader *reader, struct pp_thread_context_facts *facts)
