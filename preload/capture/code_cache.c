@@ -165,7 +165,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     if (cached)
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
-        /* where another one was known, this may be a frame that has returned, see handler/sample.c */
+        /* where another code object was known, the frame may have returned: see handler/sample.c */
         bool was_there = cached && cached->code == frame->code;
         if (cached)
             cached->code = 0;
