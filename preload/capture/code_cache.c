@@ -150,7 +150,7 @@ static inline bool resolve_known(const struct pp_python *python, struct pp_slot 
 /* Resolves like resolve_known does, by what was read of the code object; defines the entry if it is new or another code
  * object's. async-signal-safe. */
 PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
-                                          const struct pp_python_frame *frame, const struct pp_code *code,
+                                          const struct pp_python_frame *frame, const struct pp_code *code, bool alive,
                                           uint32_t *overflow, struct pp_record_frame *resolved)
 {
     int32_t unit = unit_of(python, frame, code->units);
@@ -165,9 +165,11 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
     if (cached)
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
+        /* where another code object was known, the frame may have returned: see handler/sample.c */
+        bool was_there = cached && cached->code == frame->code;
         if (cached)
             cached->code = 0;
-        if (!pp_code_define(python, slot, code, frame->code, entry, &known))
+        if (!pp_code_define(python, slot, code, frame->code, alive && !was_there, entry, &known))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
@@ -215,7 +217,8 @@ bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot 
             !(reader->direct ? read_live(python, address, &code)
                              : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
             continue;
-        if (resolve_one(python, slot, &frames[i], &code, NULL, &resolved[i]) == PP_REASON_LOST_RING_FULL)
+        if (resolve_one(python, slot, &frames[i], &code, reader->direct, NULL, &resolved[i]) ==
+            PP_REASON_LOST_RING_FULL)
             return false;
     }
     return true;
@@ -245,7 +248,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
         } else if (!read_live(python, scratch->python[i].code, code)) {
             return PP_REASON_PYTHON_TORN;
         }
-        enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
+        enum pp_reason reason =
+            resolve_one(python, slot, &scratch->python[i], code, i >= doubtful, &overflow, &scratch->resolved[i]);
         if (reason != PP_REASON_NONE)
             return reason;
     }

@@ -14,25 +14,38 @@ struct parts {
     uint32_t flags;
 };
 
-/* Finds the texts and the line table by one safe copy of their headers; all are empty if it fails. async-signal-safe.
- */
+/* Makes the copies that the scratch memory lists; of a code object that is alive all is there, and no system call is
+ * needed. async-signal-safe. */
+static bool copy_listed(struct pp_scratch *scratch, uint32_t count, size_t bytes, bool alive)
+{
+    const struct iovec *to = scratch->copies_to, *from = scratch->copies_from;
+    if (!alive)
+        return pp_sys_safe_copy(atomic_load_explicit(&pp_process.pid, memory_order_relaxed), to, count, from, count) ==
+               (long)bytes;
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(to[i].iov_base, from[i].iov_base, from[i].iov_len);
+    return true;
+}
+
+/* async-signal-safe. */
+static void list(struct pp_scratch *scratch, uint32_t i, void *to, uintptr_t from, size_t size)
+{
+    scratch->copies_to[i] = (struct iovec){to, size};
+    scratch->copies_from[i] = (struct iovec){(void *)from, size};
+}
+
+/* Finds the texts and the line table by their headers; all are empty if these cannot be copied. async-signal-safe. */
 PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, struct pp_scratch *scratch,
-                                       const struct pp_code *code, uintptr_t address)
+                                       const struct pp_code *code, uintptr_t address, bool alive)
 {
     struct parts parts = {.table_bytes = 0};
     uint8_t qualname[PP_STR_HEADER_MAX], filename[PP_STR_HEADER_MAX];
     size_t header_bytes = layout->text.state + 4u;
-    scratch->copies_to[0] = (struct iovec){qualname, header_bytes};
-    scratch->copies_from[0] = (struct iovec){(void *)code->qualname, header_bytes};
-    scratch->copies_to[1] = (struct iovec){filename, header_bytes};
-    scratch->copies_from[1] = (struct iovec){(void *)code->filename, header_bytes};
-    scratch->copies_to[2] = (struct iovec){&parts.table_bytes, sizeof parts.table_bytes};
-    scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.length, sizeof parts.table_bytes};
-    scratch->copies_to[3] = (struct iovec){&parts.flags, sizeof parts.flags};
-    scratch->copies_from[3] = (struct iovec){(char *)address + layout->code.flags, sizeof parts.flags};
-    size_t bytes = 2 * header_bytes + sizeof parts.table_bytes + sizeof parts.flags;
-    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    if (pp_sys_safe_copy(pid, scratch->copies_to, 4, scratch->copies_from, 4) != (long)bytes)
+    list(scratch, 0, qualname, code->qualname, header_bytes);
+    list(scratch, 1, filename, code->filename, header_bytes);
+    list(scratch, 2, &parts.table_bytes, code->line_table + layout->bytes.length, sizeof parts.table_bytes);
+    list(scratch, 3, &parts.flags, address + layout->code.flags, sizeof parts.flags);
+    if (!copy_listed(scratch, 4, 2 * header_bytes + sizeof parts.table_bytes + sizeof parts.flags, alive))
         return (struct parts){.table_bytes = 0};
     parts.qualname = pp_str_find(layout, code->qualname, qualname, TEXT_BYTES_MAX);
     parts.filename = pp_str_find(layout, code->filename, filename, TEXT_BYTES_MAX);
@@ -40,11 +53,11 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
 }
 
 PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot, const struct pp_code *code,
-                            uintptr_t address, uint32_t entry, struct pp_code_entry *made)
+                            uintptr_t address, bool alive, uint32_t entry, struct pp_code_entry *made)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
-    struct parts parts = find_parts(layout, scratch, code, address);
+    struct parts parts = find_parts(layout, scratch, code, address, alive);
     uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
     uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
     uint32_t bytes = qualname_bytes + filename_bytes + table_bytes;
@@ -64,16 +77,15 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     record->qualname = parts.qualname.record;
     record->filename = parts.filename.record;
     uint8_t *out = (uint8_t *)(record + 1);
-    scratch->copies_to[0] = (struct iovec){out, bytes};
-    scratch->copies_from[0] = (struct iovec){(void *)parts.qualname.data, qualname_bytes};
-    scratch->copies_from[1] = (struct iovec){(void *)parts.filename.data, filename_bytes};
-    scratch->copies_from[2] = (struct iovec){(char *)code->line_table + layout->bytes.data, table_bytes};
-    int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    if (pp_sys_safe_copy(pid, scratch->copies_to, 1, scratch->copies_from, 3) != (long)bytes) {
+    list(scratch, 0, out, parts.qualname.data, qualname_bytes);
+    list(scratch, 1, out + qualname_bytes, parts.filename.data, filename_bytes);
+    list(scratch, 2, out + qualname_bytes + filename_bytes, code->line_table + layout->bytes.data, table_bytes);
+    if (!copy_listed(scratch, 3, bytes, alive)) {
         record->qualname.width = record->filename.width = 0;
         record->line_table_bytes = 0;
     }
-    const struct pp_object_reader reader = {.python = python, .pid = pid};
+    const struct pp_object_reader reader = {.python = python,
+                                            .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed)};
     made->role = pp_frame_role_of(record, &reader, address);
     pp_ring_commit(&slot->ring, record);
     uint8_t rule = made->role.rule;

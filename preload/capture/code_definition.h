@@ -5,9 +5,9 @@
 
 #include "code_object.h"
 
-/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies. Fills in what it says
- * of the function. False: the ring has no room. async-signal-safe. */
+/* Writes the definition of a cache entry into the ring: once per code object, by two safe copies where it may not be
+ * alive. Fills in what it says of the function. False: the ring has no room. async-signal-safe. */
 bool pp_code_define(const struct pp_python *python, struct pp_slot *slot, const struct pp_code *code, uintptr_t address,
-                    uint32_t entry, struct pp_code_entry *made);
+                    bool alive, uint32_t entry, struct pp_code_entry *made);
 
 #endif

@@ -147,15 +147,15 @@ static void find_export(struct pp_module *module, void *argument)
         module->exports_no_context = true;
 }
 
-/* Returns whether it may be elsewhere now. */
+/* Returns whether it may be elsewhere now: mostly no module exports it, before as after. */
 static bool search_export(void)
 {
-    bool changed = exported.changed;
-    if (changed) {
-        memset(&exported, 0, sizeof exported);
-        pp_modules_each(find_export, NULL);
-    }
-    return changed;
+    bool was_there = exported.word.kind != PP_TLS_NONE;
+    if (!exported.changed)
+        return false;
+    memset(&exported, 0, sizeof exported);
+    pp_modules_each(find_export, NULL);
+    return was_there || exported.word.kind != PP_TLS_NONE;
 }
 
 static void find_thread_context(const struct pp_object_reader *reader, struct pp_thread_context_facts *facts)
@@ -196,6 +196,18 @@ static bool find_entry(const struct pp_object_reader *reader, uintptr_t dict, co
            pp_object_word(reader, entry.key + reader->python->layout.text.length + sizeof(uintptr_t), &key->hash);
 }
 
+/* Finds _asyncio in sys.modules: by its key where that was found before, as to search all names takes 1 ms. */
+static bool find_extension(const struct pp_object_reader *reader, uintptr_t modules, struct pp_asyncio_facts *facts)
+{
+    const struct pp_context_facts *known = atomic_load(&pp_capture.contexts);
+    if (known && known->asyncio.holder.modules == modules &&
+        pp_dict_get_hashed(reader, modules, &known->asyncio.holder.module_key, &facts->holder.module)) {
+        facts->holder.module_key = known->asyncio.holder.module_key;
+        return true;
+    }
+    return find_entry(reader, modules, names[PP_MODULE_ASYNCIO], &facts->holder.module, &facts->holder.module_key);
+}
+
 /* Finds what keeps the dict of running tasks alive. */
 static void find_holder(const struct pp_object_reader *reader, uintptr_t interpreter_state,
                         struct pp_asyncio_facts *facts)
@@ -203,8 +215,7 @@ static void find_holder(const struct pp_object_reader *reader, uintptr_t interpr
     uintptr_t modules, tasks;
     uint16_t place = reader->python->layout.interpreter.modules;
     if (!facts->running_tasks || !pp_object_word(reader, interpreter_state + place, &modules) ||
-        modules != searched.dict ||
-        !find_entry(reader, modules, "_asyncio", &facts->holder.module, &facts->holder.module_key) ||
+        modules != searched.dict || !find_extension(reader, modules, facts) ||
         !pp_object_type(reader, facts->holder.module, &facts->holder.module_type) ||
         !find_entry(reader, searched.modules[PP_MODULE_ASYNCIO], PP_ASYNCIO_TASKS, &tasks, &facts->holder.tasks_key))
         return;

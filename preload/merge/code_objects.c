@@ -51,10 +51,12 @@ static const char *text_to_utf8(struct pp_arena *arena, const struct pp_record_t
 static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record,
                                 const uint8_t *table)
 {
+    static uint32_t serial;
     struct pp_arena *arena = &generation->arena;
     struct pp_code *code = pp_arena_alloc(arena, sizeof *code);
     if (!code)
         return NULL;
+    code->serial = ++serial;
     const uint8_t *in = (const uint8_t *)(record + 1);
     code->qualname = text_to_utf8(arena, &record->qualname, in, &code->qualname_length);
     in += record->qualname.bytes;
@@ -74,8 +76,9 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
 
 void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
 {
-    slot->code_numbers[record->entry] = 0;
-    changes++;
+    uint32_t *entry_number = &slot->code_numbers[record->entry];
+    changes += *entry_number != 0; /* else no stack has had it */
+    *entry_number = 0;
     struct generation *generation = generation_of(record->epoch);
     /* what the definition says, without the cache entry it is for */
     size_t skip = offsetof(struct pp_record_code, line_table_format);
@@ -89,7 +92,7 @@ void pp_codes_define(struct pp_slot *slot, const struct pp_record_code *record)
         size_t table = sizeof *record - skip + record->qualname.bytes + record->filename.bytes;
         entry->value[0] = (uintptr_t)new_code(generation, record, (const uint8_t *)pp_intern_key(entry) + table);
     }
-    slot->code_numbers[record->entry] = number;
+    *entry_number = number;
 }
 
 struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t entry, uint32_t *number)
@@ -97,6 +100,7 @@ struct pp_code *pp_codes_find(struct pp_slot *slot, uint32_t epoch, uint32_t ent
     if (entry >= pp_slot_code_numbers(slot))
         return NULL;
     *number = slot->code_numbers[entry];
+    changes += !*number; /* it may be defined later */
     return pp_codes_at(epoch, *number);
 }
 

@@ -20,6 +20,7 @@ struct pp_code {
     uint32_t line_table_bytes;
     bool is_init_cleanup; /* 3.12+: the interpreter's own frame under an inlined __init__ */
     uint32_t log_id, log_segment;
+    uint32_t serial;    /* no other code object has it */
     uint32_t bytes;     /* of the generation's memory, about */
     uint32_t last_seen; /* flush interval; */
     bool lasting;       /* seen in several intervals */

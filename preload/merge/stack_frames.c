@@ -56,10 +56,10 @@ uint32_t pp_stack_native_frame(struct pp_tables *tables, uintptr_t address)
 }
 
 /* Returns the frame of a place in the code. */
-static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, struct pp_code_place place)
+static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, int32_t unit)
 {
     bool fresh;
-    uint32_t key[] = {place.epoch, place.number, (uint32_t)place.unit};
+    uint32_t key[] = {code->serial, (uint32_t)unit};
     uint32_t id = pp_intern(&tables->python_frames, key, sizeof key, &fresh);
     if (!id)
         return 0;
@@ -71,9 +71,8 @@ static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, struct 
         code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
         code->log_segment = tables->segment;
     }
-    int32_t unit = place.unit < (int32_t)code->first_traceable ? -1 : place.unit;
-    struct pp_position position =
-        pp_position_of(code->line_table_format, code->line_table, code->line_table_bytes, code->first_line, unit);
+    struct pp_position position = pp_position_of(code->line_table_format, code->line_table, code->line_table_bytes,
+                                                 code->first_line, unit < (int32_t)code->first_traceable ? -1 : unit);
     uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
     return result;
@@ -89,11 +88,11 @@ uint32_t pp_stack_python_frame(struct pp_tables *tables, struct pp_slot *slot, u
     /* before its first RESUME a frame that is not the innermost one only prepares its cells: CPython hides it too */
     if (code->is_init_cleanup || (!innermost && frame->unit < (int32_t)code->first_traceable))
         return PP_HIDDEN_FRAME;
-    return frame_of(tables, code, (struct pp_code_place){epoch, number, frame->unit});
+    return frame_of(tables, code, frame->unit);
 }
 
 uint32_t pp_stack_place_frame(struct pp_tables *tables, struct pp_code_place place)
 {
     struct pp_code *code = pp_codes_at(place.epoch, place.number);
-    return code ? frame_of(tables, code, place) : pp_stack_reason_frame(tables, PP_REASON_PYTHON_TOO_DEEP);
+    return code ? frame_of(tables, code, place.unit) : pp_stack_reason_frame(tables, PP_REASON_PYTHON_TOO_DEEP);
 }

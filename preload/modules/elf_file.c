@@ -9,6 +9,8 @@
 #define MAX_SECTIONS 65536
 #define MAX_SEGMENTS 64
 #define MAX_NOTES    4096
+#define AT_ONCE      680u /* symbols read: 16 KB */
+#define MAX_NAME     64u
 
 bool pp_elf_source_read(const struct pp_elf_source *source, void *to, size_t size, uint64_t offset)
 {
@@ -127,34 +129,58 @@ const Elf64_Shdr *pp_elf_table(const struct pp_elf_sections *sections, uint32_t 
     return NULL;
 }
 
-static bool search_name(const Elf64_Sym *symbols, size_t count, const char *strings, size_t size, const char *name,
-                        uint64_t *value)
-{
-    size_t length = strlen(name) + 1;
-    for (size_t i = 0; i < count; i++) {
-        if (symbols[i].st_name >= size || size - symbols[i].st_name < length ||
-            memcmp(strings + symbols[i].st_name, name, length) != 0)
-            continue;
-        *value = symbols[i].st_shndx == SHN_UNDEF ? 0 : symbols[i].st_value;
-        return true;
-    }
-    return false;
-}
-
-bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value)
+unsigned pp_elf_source_mentions(const struct pp_elf_source *source, const char *const *names, unsigned count)
 {
     struct pp_elf_sections sections;
+    unsigned found = 0;
+    if (!pp_elf_sections_read(source, &sections))
+        return 0;
+    const Elf64_Shdr *strings, *table = pp_elf_table(&sections, SHT_DYNSYM, &strings);
+    uint64_t size = table && strings->sh_size <= PP_ELF_TABLE_MAX ? strings->sh_size : 0;
+    char *text = read_mapped(source, size, table ? strings->sh_offset : 0);
+    for (unsigned i = 0; text && i < count; i++)
+        if (memmem(text, size, names[i], strlen(names[i]) + 1))
+            found |= 1u << i;
+    pp_unmap(text, size);
+    pp_elf_sections_free(&sections);
+    return found;
+}
+
+/* Whether the symbol is a variable of this size in a section that can be written to. */
+static bool is_variable(const struct pp_elf_sections *sections, const Elf64_Sym *symbol, uint64_t size)
+{
+    return symbol->st_size == size && ELF64_ST_TYPE(symbol->st_info) == STT_OBJECT && symbol->st_shndx != SHN_UNDEF &&
+           symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_WRITE;
+}
+
+static bool has_name(const struct pp_elf_source *source, const Elf64_Shdr *strings, const Elf64_Sym *symbol,
+                     const char *name)
+{
+    char there[MAX_NAME];
+    size_t size = strlen(name) + 1;
+    return size <= sizeof there && symbol->st_name < strings->sh_size && size <= strings->sh_size - symbol->st_name &&
+           pp_elf_source_read(source, there, size, strings->sh_offset + symbol->st_name) &&
+           memcmp(there, name, size) == 0;
+}
+
+bool pp_elf_source_variable(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t size,
+                            uint64_t *value)
+{
+    struct pp_elf_sections sections;
+    Elf64_Sym symbols[AT_ONCE];
     bool found = false;
     if (!pp_elf_sections_read(source, &sections))
         return false;
     const Elf64_Shdr *strings, *table = pp_elf_table(&sections, dynamic ? SHT_DYNSYM : SHT_SYMTAB, &strings);
-    if (table && strings->sh_size <= PP_ELF_TABLE_MAX) {
-        Elf64_Sym *symbols = read_mapped(source, table->sh_size, table->sh_offset);
-        char *text = read_mapped(source, strings->sh_size, strings->sh_offset);
-        if (symbols && text)
-            found = search_name(symbols, table->sh_size / sizeof *symbols, text, strings->sh_size, name, value);
-        pp_unmap(symbols, table->sh_size);
-        pp_unmap(text, strings->sh_size);
+    uint64_t count = table ? table->sh_size / sizeof *symbols : 0, some;
+    for (uint64_t at = 0; !found && at < count; at += some) {
+        some = count - at < AT_ONCE ? count - at : AT_ONCE;
+        if (!pp_elf_source_read(source, symbols, some * sizeof *symbols, table->sh_offset + at * sizeof *symbols))
+            break;
+        for (uint64_t i = 0; !found && i < some; i++) {
+            found = is_variable(&sections, &symbols[i], size) && has_name(source, strings, &symbols[i], name);
+            *value = found ? symbols[i].st_value : *value;
+        }
     }
     pp_elf_sections_free(&sections);
     return found;

@@ -31,8 +31,13 @@ uint8_t pp_elf_build_id(const uint8_t *notes, size_t size, uint8_t *id, size_t m
 /* Copies the file's build-id; returns 0 when it has none or is no ELF file of this architecture. */
 uint8_t pp_elf_source_build_id(const struct pp_elf_source *source, uint8_t *id, size_t max);
 
-/* Finds a symbol of any kind by its name, in .dynsym or in .symtab. *value: 0 when it is used but not defined there. */
-bool pp_elf_source_symbol(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t *value);
+/* Returns which of these names, a bit for each, the symbols of .dynsym have, defined there or elsewhere. */
+unsigned pp_elf_source_mentions(const struct pp_elf_source *source, const char *const *names, unsigned count);
+
+/* Finds a variable of this size by its name of up to 63 bytes, in .dynsym or in .symtab, without reading the names of
+ * all symbols: LLVM's take 15 MB. */
+bool pp_elf_source_variable(const struct pp_elf_source *source, bool dynamic, const char *name, uint64_t size,
+                            uint64_t *value);
 
 struct pp_elf_sections {
     Elf64_Shdr *headers;

@@ -13,9 +13,10 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define OPEN_FILES   16
-#define MAX_VDSO     ((size_t)1 << 20)
-#define COMPARE_SIZE 4096
+#define OPEN_FILES     16
+#define MAX_VDSO       ((size_t)1 << 20)
+#define COMPARE_SIZE   4096
+#define JIT_DESCRIPTOR 24u /* bytes of the variable, in GDB's manual */
 
 /* Whether the file is what the process has mapped. */
 static bool is_mapped(const struct pp_module *module, const struct pp_elf_source *source)
@@ -287,11 +288,10 @@ struct pp_unwind_file pp_module_unwind_file(struct pp_module *module)
 /* LLVM is mostly linked in and hidden, but its users also register unwind information, by a symbol that is visible. */
 static bool find_descriptor(struct pp_module *module, const struct pp_elf_source *source, void *value)
 {
-    if (!is_loaded_file(module, source))
-        return false;
-    if (!pp_elf_source_symbol(source, true, "__jit_debug_descriptor", value) &&
-        pp_elf_source_symbol(source, true, "__register_frame", value))
-        pp_elf_source_symbol(source, false, "__jit_debug_descriptor", value);
+    static const char *const names[] = {"__jit_debug_descriptor", "__register_frame"};
+    unsigned mentioned = pp_elf_source_mentions(source, names, 2);
+    if (mentioned && is_loaded_file(module, source))
+        pp_elf_source_variable(source, mentioned & 1, names[0], JIT_DESCRIPTOR, value);
     return true;
 }
 

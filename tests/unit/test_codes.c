@@ -70,6 +70,22 @@ TEST_WITH(the_same_content_is_one_code, reset, done)
     assert_null(pp_codes_find(slot, epoch(), pp_slot_code_numbers(slot), &third));
 }
 
+TEST_WITH(the_number_of_changes_tells_of_other_answers_only, reset, done)
+{
+    uint32_t number;
+    define(1, 1, 10);
+    uint64_t changes = pp_codes_changes();
+    define(2, 2, 10);
+    assert_int_equal(pp_codes_changes(), changes); /* nobody has asked for that entry */
+    define(1, 3, 10);
+    assert_int_not_equal(pp_codes_changes(), changes);
+    assert_null(pp_codes_find(slot, epoch(), 3, &number));
+    changes = pp_codes_changes();
+    pp_codes_find(slot, epoch(), 3, &number);
+    define(3, 4, 10);
+    assert_int_not_equal(pp_codes_changes(), changes);
+}
+
 /* Ever new functions until the handlers are told to define anew. Returns how many. */
 static unsigned fill_generation(unsigned from)
 {

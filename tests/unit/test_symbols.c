@@ -51,6 +51,27 @@ static void test_own_functions(void **state)
     assert_true(module->build_id_length > 0);
 }
 
+static struct {
+    uint64_t words[3];
+} a_static_variable = {{1, 2, 3}};
+
+/* By its name and size, without all the names of the table. */
+static void test_variable(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"no_such_function", "system", "syste"};
+    struct pp_elf_source source = {.fd = open("/proc/self/exe", O_RDONLY)};
+    uint64_t value = 0, size = sizeof a_static_variable;
+    assert_true(source.fd >= 0);
+    assert_true(pp_elf_source_variable(&source, false, "a_static_variable", size, &value));
+    assert_int_equal(module_of((void *)&a_static_function)->bias + value, (uintptr_t)&a_static_variable);
+    assert_false(pp_elf_source_variable(&source, false, "a_static_variable", size + 8, &value));
+    assert_false(pp_elf_source_variable(&source, false, "a_static_variabl", size, &value));
+    assert_false(pp_elf_source_variable(&source, true, "a_static_variable", size, &value));
+    assert_int_equal(pp_elf_source_mentions(&source, names, 3), 1u << 1);
+    close(source.fd);
+}
+
 static void test_libc_functions(void **state)
 {
     (void)state;
@@ -479,6 +500,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_functions),
+        cmocka_unit_test(test_variable),
         cmocka_unit_test(test_libc_functions),
         cmocka_unit_test(test_rest),
         cmocka_unit_test(test_vdso),
@@ -492,6 +514,6 @@ int main(void)
         cmocka_unit_test(test_replaced_file),
         cmocka_unit_test(test_damaged_file),
     };
-    (void)a_static_function(1);
+    (void)a_static_function((int)a_static_variable.words[0]);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
