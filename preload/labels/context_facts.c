@@ -205,7 +205,7 @@ static bool find_extension(const struct pp_object_reader *reader, uintptr_t modu
         facts->holder.module_key = known->asyncio.holder.module_key;
         return true;
     }
-    return find_entry(reader, modules, names[PP_MODULE_ASYNCIO], &facts->holder.module, &facts->holder.module_key);
+    return find_entry(reader, modules, "_asyncio", &facts->holder.module, &facts->holder.module_key);
 }
 
 /* Finds what keeps the dict of running tasks alive. */
