@@ -14,24 +14,23 @@ static bool has_row(const struct pp_context_reader *reader, unsigned number)
     return reader->facts->variables >> number & 1;
 }
 
-/* Reads what the first row of this kind says that says something. Returns false if a row could not be read before it.
+/* Reads what the first of these rows says that says something. Returns false if a row could not be read before it.
  * async-signal-safe. */
-static bool read_rows(const struct pp_context_reader *reader, uintptr_t vars, enum pp_context_kind kind,
+static bool read_rows(const struct pp_context_reader *reader, uintptr_t vars, uint32_t rows, enum pp_reason unread,
                       struct pp_context *context)
 {
-    bool read = true;
-    for (unsigned i = PP_SOURCE_OTHERS; i < pp_source_count && read && !context->identity; i++)
-        if (has_row(reader, i) && pp_sources[i].kind == kind)
-            read = pp_source_read_variable(reader, i, vars, context);
-    if (!read)
-        pp_context_lacks(reader, kind == PP_CONTEXT_SPAN ? PP_REASON_CONTEXT_SPAN : PP_REASON_CONTEXT_ENDPOINT);
-    return read;
+    for (; rows && !context->identity; rows &= rows - 1)
+        if (!pp_source_read_variable(reader, (unsigned)__builtin_ctz(rows), vars, context)) {
+            pp_context_lacks(reader, unread);
+            return false;
+        }
+    return true;
 }
 
 /* Reads the innermost span. async-signal-safe. */
 static bool read_span(const struct pp_context_reader *reader, uintptr_t vars, struct pp_context *span)
 {
-    bool read = read_rows(reader, vars, PP_CONTEXT_SPAN, span);
+    bool read = read_rows(reader, vars, reader->facts->spans, PP_REASON_CONTEXT_SPAN, span);
     if (read && !span->identity && reader->facts->thread_context.word.kind)
         pp_thread_context_read(reader, span);
     return read;
@@ -119,7 +118,7 @@ static bool read_context(const struct pp_context_reader *reader, uint32_t *known
     }
     if (read_span(reader, vars, &span) && !put_span(reader, &span, known))
         return false;
-    if (read_rows(reader, vars, PP_CONTEXT_ENDPOINT, &endpoint) && endpoint.identity &&
+    if (read_rows(reader, vars, reader->facts->endpoints, PP_REASON_CONTEXT_ENDPOINT, &endpoint) && endpoint.identity &&
         !pp_context_put(reader, PP_CONTEXT_ENDPOINT, &endpoint, known))
         return false;
     return read_labels(reader, true, vars, known);

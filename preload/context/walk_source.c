@@ -30,23 +30,22 @@ static bool take_step(const struct walk *walk, const struct pp_step *step, uintp
     const struct pp_object_reader *objects = &walk->reader->objects;
     const struct pp_context_facts *facts = walk->reader->facts;
     unsigned at = (unsigned)(step - (const struct pp_step *)&walk->source->ways);
-    struct pp_member found = {0}; /* of a frame's source nothing need have been found */
+    static const struct pp_member nothing; /* of a frame's source nothing need have been found */
+    const struct pp_member *found = facts ? &facts->sources[walk->number].steps[at] : &nothing;
     struct pp_attribute anywhere = {0};
-    if (facts)
-        found = facts->sources[walk->number].steps[at];
     switch (step->kind) {
     case PP_STEP_ATTRIBUTE:
-        return ((found.type && pp_member_read(objects, *object, &found, object)) ||
+        return ((found->type && pp_member_read(objects, *object, found, object)) ||
                 pp_attribute_read(objects, *object, step->name, learnt_of(walk, at), object)) &&
                *object;
     case PP_STEP_SLOT:
-        return found.type && pp_member_read(objects, *object, &found, object) && *object;
+        return found->type && pp_member_read(objects, *object, found, object) && *object;
     case PP_STEP_INSTANCE:
-        return found.type && pp_object_is(objects, *object, found.type);
+        return found->type && pp_object_is(objects, *object, found->type);
     case PP_STEP_ITEM:
         return pp_tuple_item(objects, *object, step->number, object);
     case PP_STEP_ENTRY:
-        return found.type && pp_small_dict_get(objects, *object, found.type, object) && *object;
+        return found->type && pp_small_dict_get(objects, *object, found->type, object) && *object;
     case PP_STEP_NAMED: /* keys that come from requests: what was learnt of one is of no use */
         return pp_dict_get_named(objects, *object, step->name, &anywhere, object);
     case PP_STEP_END:
@@ -84,13 +83,11 @@ static bool read_hex(const struct pp_object_reader *objects, uintptr_t object, u
     return true;
 }
 
-/* Reads the number to which a way leads from the object; 0 where it may be made later. */
-static bool read_number(const struct walk *walk, const struct pp_step *way, unsigned steps, uintptr_t object,
-                        uint64_t number[2])
+/* Reads the number to which a step leads; 0 where it may be made later. */
+static bool read_number(const struct walk *walk, const struct pp_step *step, uintptr_t object, uint64_t number[2])
 {
     const struct pp_object_reader *objects = &walk->reader->objects;
-    if (take_way(walk, way, steps, &object) == TAKEN &&
-        (pp_int_read(objects, object, number) || read_hex(objects, object, number)))
+    if (take_step(walk, step, &object) && (pp_int_read(objects, object, number) || read_hex(objects, object, number)))
         return true;
     number[0] = number[1] = 0;
     return walk->source->numbered_late;
@@ -100,13 +97,14 @@ static bool read_number(const struct walk *walk, const struct pp_step *way, unsi
 static bool read_ids(const struct walk *walk, uintptr_t object, struct pp_context *span)
 {
     const struct pp_ways *ways = &walk->source->ways;
+    uintptr_t ids = object;
     uint64_t id[2];
-    if (!read_number(walk, ways->trace_id, sizeof ways->trace_id / sizeof *ways->trace_id, object, span->trace_id))
+    if (!take_step(walk, ways->ids, &ids) || !read_number(walk, ways->trace_id, ids, span->trace_id))
         return false;
     span->identity = span->trace_id[0] | span->trace_id[1];
     if (walk->reader->trace_only)
         return true;
-    if (!read_number(walk, ways->span_id, sizeof ways->span_id / sizeof *ways->span_id, object, id))
+    if (!read_number(walk, ways->span_id, ids, id))
         return false;
     span->no_id = walk->source->numbered_late && !id[0];
     span->identity = span->no_id ? object : id[0];

@@ -42,8 +42,9 @@ const struct pp_source pp_sources[] = {
                 /* another process's span has no name, nor has a span that is not recorded */
                 .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_name"}},
                 /* of a SpanContext, which is a tuple */
-                .trace_id = {{PP_STEP_ATTRIBUTE, .name = "_context"}, {PP_STEP_ITEM, .number = 0}},
-                .span_id = {{PP_STEP_ATTRIBUTE, .name = "_context"}, {PP_STEP_ITEM, .number = 1}},
+                .ids = {{PP_STEP_ATTRIBUTE, .name = "_context"}},
+                .trace_id = {{PP_STEP_ITEM, .number = 0}},
+                .span_id = {{PP_STEP_ITEM, .number = 1}},
                 /* a service further up may have chosen */
                 .from_start = {{PP_STEP_ENTRY, PP_MISSING_NONE, .of = "opentelemetry.baggage:_BAGGAGE_KEY"},
                                {PP_STEP_NAMED, PP_MISSING_NONE, .name = "splunk.trace.snapshot.volume"}},
@@ -164,4 +165,4 @@ const struct pp_source pp_sources[] = {
     },
 };
 const unsigned pp_source_count = sizeof pp_sources / sizeof *pp_sources;
-_Static_assert(sizeof pp_sources / sizeof *pp_sources <= PP_SOURCES_MAX, "bits of the masks in context/facts.h");
+_Static_assert(sizeof pp_sources / sizeof *pp_sources <= PP_SOURCES_MAX, "raise PP_SOURCES_MAX");

@@ -54,8 +54,9 @@ struct pp_step {
 struct pp_ways {
     struct pp_step object[4];
     struct pp_step text[3];     /* each one alone: to a str (bytes for labels); the first that has characters counts */
-    struct pp_step trace_id[2]; /* to an int, or a str of hexadecimal digits; of spans only, as the following */
-    struct pp_step span_id[2];
+    struct pp_step ids[1];      /* of spans only, as the following: to what has the ids, if the object has not */
+    struct pp_step trace_id[1]; /* from there, to an int or a str of hexadecimal digits */
+    struct pp_step span_id[1];
     struct pp_step from_start[2]; /* from where the reading begins: to "highest" or "off", whether the trace is kept */
 };
 #define PP_WAY_STEPS (sizeof(struct pp_ways) / sizeof(struct pp_step))
@@ -83,6 +84,6 @@ enum pp_named_source {
 
 extern const struct pp_source pp_sources[];
 extern const unsigned pp_source_count;
-#define PP_SOURCES_MAX 32 /* bits of a mask */
+#define PP_SOURCES_MAX 16 /* a bit each in context/facts.h, and places that are copied: raise it with the rows */
 
 #endif

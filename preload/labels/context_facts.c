@@ -252,18 +252,19 @@ static void find_sources(const struct pp_object_reader *reader, struct pp_contex
 void pp_context_facts_refresh(bool asked)
 {
     static struct pp_object_copies copies;
-    struct pp_context_facts facts;
+    static struct pp_context_facts facts;
     struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid), .copies = &copies};
     copies.count = 0;
-    memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
-    facts.interpreter_state = pp_context_interpreter(&reader.python);
-    facts.python = reader.python;
+    uintptr_t interpreter_state = pp_context_interpreter(&reader.python);
     if (!reader.python || is_finalizing(reader.python))
         return;
-    bool loaded = search_export(), changed = search_modules(&reader, facts.interpreter_state, asked);
-    bool unread = searched.interpreter_state && pp_context_other_search(facts.interpreter_state);
+    bool loaded = search_export(), changed = search_modules(&reader, interpreter_state, asked);
+    bool unread = searched.interpreter_state && pp_context_other_search(interpreter_state);
     if (!loaded && !changed && !unread)
         return;
+    memset(&facts, 0, sizeof facts); /* the padding too: it is compared */
+    facts.python = reader.python;
+    facts.interpreter_state = interpreter_state;
     find_thread_context(&reader, &facts.thread_context);
     find_sources(&reader, &facts);
     if (facts.text[0] || atomic_load(&pp_capture.contexts))

@@ -65,4 +65,6 @@ void pp_sources_find(const struct pp_object_reader *reader, const uintptr_t *mod
             facts->variables |= 1u << i;
         else if (pp_sources[i].variable)
             memset(&facts->sources[i], 0, sizeof facts->sources[i]);
+    for (unsigned i = PP_SOURCE_OTHERS; i < pp_source_count; i++)
+        *(pp_sources[i].kind == PP_CONTEXT_SPAN ? &facts->spans : &facts->endpoints) |= facts->variables & 1u << i;
 }
