@@ -211,8 +211,8 @@ struct pp_slot_thread {
         _Atomic uint64_t cpu_ns, samples;
     } not_selected[PP_NOT_SELECTED_STATES];
     uint64_t event_ns;                  /* the thread's CPU clock at the last signal of its event; */
-    uint64_t event_profiler_ns;         /* profiler_ns then */
-    uint64_t event_signals;             /* how many there were */
+    uint64_t event_profiler_ns;         /* profiler_ns at that signal */
+    uint64_t event_signals;             /* signals of its event so far */
     int64_t kernel_ns;                  /* CPU time up to event_ns that the kernel had and no sample represents */
     uint64_t tick_ns, tick_due_ns;      /* the last tick that counted as a sample of the kernel, and the next */
     uint64_t system_ns;                 /* ticks in the kernel, when its timer signalled last */

@@ -56,8 +56,8 @@ struct pt_flame {
     uint64_t start_unix_ns, bucket_ns;
     uint32_t buckets;
     enum pt_flame_detail detail;
-    /* Cells by thread have bucket `buckets` + 1 and all CPU time; beside them there is all of it again by
-     * bucket, of thread pt_flame_threads(), and, if it is known, by thread and bucket, of node 0. */
+    /* The same CPU time is stored up to three times: by node and thread, in bucket `buckets` + 1; by node and bucket,
+     * of thread pt_flame_threads(); and, if that is known, by thread and bucket, of node 0. */
     bool apart;
     double spread[2]; /* of the sides' samples (view/uncertainty.h) */
     char *source;     /* of the last side: JSON of pt_flame_sources */

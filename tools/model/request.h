@@ -65,14 +65,17 @@ struct pt_load_request {
     bool middleware;       /* the profile says which functions are (query/group.h) */
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
-    bool plain;             /* samples are not split by GIL */
-    bool usage;             /* what processes had used at the end of each interval */
-    bool no_names;          /* native frames keep the names that the log has for them */
-    bool callers;           /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
-    bool timed;             /* samples of different intervals stay apart … */
-    uint64_t timed_from_ns; /* … if these end after this (unix); the others have interval 0 and no thread */
-    uint32_t most_samples;  /* if timed; 0: any number. If there would be more … */
-    bool merge_intervals;   /* … intervals become longer (time_bins.h); otherwise nothing is loaded */
+    bool plain;    /* samples are not split by GIL */
+    bool usage;    /* what processes had used at the end of each interval */
+    bool no_names; /* native frames keep the names that the log has for them */
+    bool callers;  /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
+    /* timed: samples of different intervals stay apart, if their interval ends after timed_from_ns (unix); the others
+     * have interval 0 and no thread. Where that would make more than most_samples (0: any number), intervals become
+     * longer (time_bins.h) with merge_intervals; without, nothing is loaded. */
+    bool timed;
+    uint64_t timed_from_ns;
+    uint32_t most_samples;
+    bool merge_intervals;
 
     pt_wants_process *wants; /* returns false for processes to leave out, to any thread; NULL: none */
     void *wants_context;
