@@ -72,6 +72,14 @@ static void add_source(struct reading *reading, uintptr_t frame, struct pp_frame
     reading->source_found = true;
 }
 
+/* Whether the route is a mount. async-signal-safe. */
+static bool is_mount(const struct pp_context_reader *reader, uintptr_t route, struct pp_frame_role role)
+{
+    const struct pp_context_facts *facts = reader->facts;
+    uintptr_t class = facts ? facts->sources[PP_SOURCE_STARLETTE].steps[0].type : 0;
+    return role.rule == PP_FRAME_MOUNT || (class && pp_object_is(&reader->objects, route, class));
+}
+
 /* async-signal-safe. */
 static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
@@ -86,8 +94,9 @@ static void add_route(struct reading *reading, uintptr_t frame, struct pp_frame_
         !pp_starlette_path_read(reader, part.identity, included, &part.text))
         return;
     /* of handle(self, scope, ...) */
-    reading->is_mounted |= !reading->serves && pp_frame_local_read(&reader->objects, frame, role.local + 1u, &scope) &&
-                           pp_starlette_is_mounted(reader, scope, role.rule == PP_FRAME_MOUNT ? &part.text : NULL);
+    reading->is_mounted |=
+        !reading->serves && pp_frame_local_read(&reader->objects, frame, role.local + 1u, &scope) &&
+        pp_starlette_is_mounted(reader, scope, is_mount(reader, part.identity, role) ? &part.text : NULL);
     append(reader, &reading->routes, &part);
 }
 

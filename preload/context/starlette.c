@@ -44,6 +44,22 @@ static bool read_included(const struct pp_context_reader *reader, uintptr_t scop
     return !pp_dict_get_named(objects, fastapi, "included_router", &learnt->fastapi_router, &router);
 }
 
+/* Reads an entry of a scope; *value is 0 if it has none. Returns false if that is not known: another thread may be
+ * changing the scope, whose type is then not found either. async-signal-safe. */
+static bool read_entry(const struct pp_context_reader *reader, uintptr_t scope, const char *name,
+                       struct pp_attribute *learnt, uintptr_t *value)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t type;
+    if (pp_dict_get_named(objects, scope, name, learnt, value))
+        return true;
+    if (!pp_dict_get_named(objects, scope, "type", &reader->slot->thread.learnt.scope_type, &type))
+        return false;
+    if (!pp_dict_get_named(objects, scope, name, learnt, value))
+        *value = 0;
+    return true;
+}
+
 /* Reads what mounts have added to the path of the scope's application: what the client has asked for, not the path with
  * the names of parameters. Returns false if it is not known. async-signal-safe. */
 static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope, struct pp_str *mounts)
@@ -52,13 +68,16 @@ static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope,
     struct pp_learnt_attributes *learnt = &reader->slot->thread.learnt;
     struct pp_str own;
     uintptr_t root;
-    if (!pp_dict_get_named(objects, scope, "root_path", &learnt->scope_root, &root) ||
-        !pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, mounts))
+    *mounts = (struct pp_str){0};
+    if (!read_entry(reader, scope, "root_path", &learnt->scope_root, &root) ||
+        (root && !pp_str_open(objects, root, PP_CONTEXT_TEXT_MAX, mounts)))
         return false;
     if (!mounts->record.bytes)
         return true; /* without asking for a key that is not there, which is compared with each that is */
     /* the first mount puts the server's own there */
-    if (!pp_dict_get_named(objects, scope, "app_root_path", &learnt->scope_app_root, &root)) {
+    if (!read_entry(reader, scope, "app_root_path", &learnt->scope_app_root, &root))
+        return false;
+    if (!root) {
         mounts->record.bytes = 0;
         return true;
     }
@@ -74,7 +93,9 @@ bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t s
 {
     struct pp_str mounts;
     uint8_t characters[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
-    if (!read_mounts(reader, scope, &mounts) || !mounts.record.bytes)
+    if (!read_mounts(reader, scope, &mounts))
+        return true;
+    if (!mounts.record.bytes)
         return false;
     uint32_t bytes = mount ? mount->record.bytes : 0;
     if (!bytes || mount->record.width != 1 || mounts.record.width != 1 || mounts.record.bytes < bytes ||

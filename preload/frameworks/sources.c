@@ -28,6 +28,23 @@ const struct pp_source pp_sources[] = {
             .variable = "libpyprof:pyprof_labels", /* "key=value;key2=value2", in bytes */
             .not_found = "libpyprof.pyprof_labels is no context variable",
         },
+    [PP_SOURCE_STARLETTE] =
+        {
+            .kind = PP_CONTEXT_ENDPOINT,
+            .title = "endpoints of Starlette",
+            .module = "starlette.routing",
+            .version = "starlette:__version__",
+            /* before 3.11 the names of functions do not tell Mount.handle from Route.handle */
+            .ways = {.object = {{PP_STEP_INSTANCE, .of = "starlette.routing:Mount"}}},
+            .functions = {{PP_FRAME_SCOPE, PP_ASCII("Starlette.__call__"), PP_ASCII("starlette/applications.py"),
+                           "scope", NULL},
+                          {PP_FRAME_FASTAPI, PP_ASCII("APIRoute.handle"), PP_ASCII("fastapi/routing.py"), "self",
+                           "effective_context"},
+                          {PP_FRAME_ROUTE, PP_ASCII("Route.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
+                          {PP_FRAME_MOUNT, PP_ASCII("Mount.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
+                          {PP_FRAME_ROUTE, PP_ASCII("WebSocketRoute.handle"), PP_ASCII("starlette/routing.py"), "self",
+                           NULL}},
+        },
     {
         .kind = PP_CONTEXT_SPAN,
         .title = "spans of OpenTelemetry",
@@ -120,20 +137,6 @@ const struct pp_source pp_sources[] = {
                       /* around each middleware, and the innermost handler */
                       {PP_FRAME_SOURCE, PP_ASCII("convert_exception_to_response.<locals>.inner"),
                        PP_ASCII("django/core/handlers/exception.py"), "request", NULL}},
-    },
-    {
-        .kind = PP_CONTEXT_ENDPOINT,
-        .title = "endpoints of Starlette",
-        .module = "starlette.routing",
-        .version = "starlette:__version__",
-        .functions = {{PP_FRAME_SCOPE, PP_ASCII("Starlette.__call__"), PP_ASCII("starlette/applications.py"), "scope",
-                       NULL},
-                      {PP_FRAME_FASTAPI, PP_ASCII("APIRoute.handle"), PP_ASCII("fastapi/routing.py"), "self",
-                       "effective_context"},
-                      {PP_FRAME_ROUTE, PP_ASCII("Route.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
-                      {PP_FRAME_MOUNT, PP_ASCII("Mount.handle"), PP_ASCII("starlette/routing.py"), "self", NULL},
-                      {PP_FRAME_ROUTE, PP_ASCII("WebSocketRoute.handle"), PP_ASCII("starlette/routing.py"), "self",
-                       NULL}},
     },
     {
         .kind = PP_CONTEXT_ENDPOINT,

@@ -80,6 +80,7 @@ enum pp_named_source {
     PP_SOURCE_SERVED, /* the endpoint of requests that the Python module counts */
     PP_SOURCE_LABELS, /* the program's labels */
     PP_SOURCE_OTHERS,
+    PP_SOURCE_STARLETTE = PP_SOURCE_OTHERS, /* its only step is to an instance of Mount */
 };
 
 extern const struct pp_source pp_sources[];

@@ -247,8 +247,9 @@ around_with_a_root_path() {
     around fastapi h11 /plain /router /mount/in -- fastapi uvicorn
 }
 
+# Before 3.11 the functions of a route and of a mount have one name.
 @test "middleware of FastAPI where clients see it under another path" {
-    with_a_python around_with_a_root_path
+    with_pythons "$(list_pythons | grep ' 3\.\(9\|13\)\.')" around_with_a_root_path
 }
 
 around_django() {
