@@ -107,7 +107,8 @@ struct pp_record_sample {
     uint8_t native_reason, python_reason; /* enum pp_reason */
     bool by_ticks;                        /* the thread has no other clock than the kernel's ticks */
     uint16_t context_reasons;             /* 1 << of enum pp_reason from PP_REASON_FIRST_CONTEXT on */
-    uint16_t state;                       /* PP_STATE_* */
+    _Static_assert(PP_REASON_COUNT - PP_REASON_FIRST_CONTEXT <= 16, "bits of context_reasons");
+    uint16_t state;      /* PP_STATE_* */
     uint16_t task_frame; /* index of the Python frame with which the task's own stack begins, or PP_NO_FRAME */
     /* Voluntary and involuntary context switches and the CPU time since they were counted last: for a sample that is
      * overdue (pp_capture.overdue_ns), and where the thread has ticks alone. */

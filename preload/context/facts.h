@@ -95,8 +95,8 @@ struct pp_context_facts {
     struct pp_thread_context_facts thread_context; /* of all threads, in whatever interpreter */
     struct pp_member
         counted_steps;         /* of what the Python module puts around a coroutine that it measures: it awaits it */
-    uint32_t variables;        /* bits of the rows of pp_sources whose variables were found, */
-    uint32_t spans, endpoints; /* and of those among them that are asked for spans, and for endpoints */
+    uint32_t found;            /* bits of the rows of pp_sources of which all was found that they need; */
+    uint32_t spans, endpoints; /* those among them that are asked for spans, and for endpoints, by their variables */
     struct pp_source_facts sources[PP_SOURCES_MAX];
     bool unread;                        /* the program has imported sources that were not found */
     char text[PP_CONTEXT_SOURCES_TEXT]; /* what was found, and what was not, for people */

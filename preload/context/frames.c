@@ -39,7 +39,7 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     struct pp_context context = {.identity = 0};
     enum pp_reason why;
     bool serving = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed) & SERVING;
-    bool counted = reader->facts && reader->facts->variables >> PP_SOURCE_SERVED & 1;
+    bool counted = reader->facts && reader->facts->found >> PP_SOURCE_SERVED & 1;
     bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
     if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !may_end))
         return true;

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Reads what pyprof_labels keeps for threads, with or without Python. */
 #ifndef PP_CONTEXT_THREAD_LABELS_H
 #define PP_CONTEXT_THREAD_LABELS_H
 

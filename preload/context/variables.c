@@ -8,10 +8,10 @@
 #include "thread_labels.h"
 #include "walk_source.h"
 
-/* Whether the variable of a row was found. async-signal-safe. */
+/* Returns whether the variable of a row was found. async-signal-safe. */
 static bool has_row(const struct pp_context_reader *reader, unsigned number)
 {
-    return reader->facts->variables >> number & 1;
+    return reader->facts->found >> number & 1;
 }
 
 /* Reads what the first of these rows says that says something. Returns false if a row could not be read before it.
@@ -45,10 +45,10 @@ static bool is_selected(const struct pp_context *span)
                                           : span->choice == PP_TRACE_KEPT;
 }
 
-/* Whether there may be spans. async-signal-safe. */
-static bool may_have_spans(const struct pp_context_facts *facts)
+/* Returns whether something may be read by context variables. async-signal-safe. */
+static bool may_have_variables(const struct pp_context_facts *facts)
 {
-    return facts && (facts->variables || facts->thread_context.word.kind);
+    return facts && (facts->found || facts->thread_context.word.kind);
 }
 
 /* Opens the context of the thread. async-signal-safe. */
@@ -73,7 +73,7 @@ static bool read_selected(const struct pp_context_reader *reader)
 
 bool pp_contexts_selected(const struct pp_context_reader *reader)
 {
-    if (!may_have_spans(reader->facts))
+    if (!reader->facts || !(reader->facts->spans || reader->facts->thread_context.word.kind))
         return false;
     struct pp_recording recording;
     const uintptr_t key[] = {(uintptr_t)reader->facts, context_of(reader)};
@@ -146,7 +146,7 @@ bool pp_variables_read_thread(const struct pp_context_reader *reader, uint32_t *
 
 bool pp_variables_read(const struct pp_context_reader *reader, uint32_t *known)
 {
-    if (!may_have_spans(reader->facts))
+    if (!may_have_variables(reader->facts))
         return pp_variables_read_thread(reader, known);
     struct pp_recording recording;
     uint32_t found = 0;

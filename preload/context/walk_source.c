@@ -24,8 +24,22 @@ static struct pp_attribute *learnt_of(const struct walk *walk, unsigned step)
     return &learnt->attribute;
 }
 
-/* Takes one step from *object; false if it leads nowhere. */
-static bool take_step(const struct walk *walk, const struct pp_step *step, uintptr_t *object)
+static enum taken taken_if(bool is_there)
+{
+    return is_there ? TAKEN : NOTHING_THERE;
+}
+
+/* Reads what the class of the object has in __slots__; the object may be of another class. */
+static enum taken take_slot(const struct walk *walk, const struct pp_member *slot, uintptr_t *object)
+{
+    const struct pp_object_reader *objects = &walk->reader->objects;
+    if (!slot->type || !pp_object_is(objects, *object, slot->type))
+        return NOTHING_THERE;
+    return pp_member_read(objects, *object, slot, object) ? taken_if(*object != 0) : UNREADABLE;
+}
+
+/* Takes one step from *object. An attribute that is being changed is not told from one that is not there. */
+static enum taken take_step(const struct walk *walk, const struct pp_step *step, uintptr_t *object)
 {
     const struct pp_object_reader *objects = &walk->reader->objects;
     const struct pp_context_facts *facts = walk->reader->facts;
@@ -35,23 +49,25 @@ static bool take_step(const struct walk *walk, const struct pp_step *step, uintp
     struct pp_attribute anywhere = {0};
     switch (step->kind) {
     case PP_STEP_ATTRIBUTE:
-        return ((found->type && pp_member_read(objects, *object, found, object)) ||
-                pp_attribute_read(objects, *object, step->name, learnt_of(walk, at), object)) &&
-               *object;
+        return taken_if(((found->type && pp_member_read(objects, *object, found, object)) ||
+                         pp_attribute_read(objects, *object, step->name, learnt_of(walk, at), object)) &&
+                        *object);
     case PP_STEP_SLOT:
-        return found->type && pp_member_read(objects, *object, found, object) && *object;
+        return take_slot(walk, found, object);
     case PP_STEP_INSTANCE:
-        return found->type && pp_object_is(objects, *object, found->type);
+        return taken_if(found->type && pp_object_is(objects, *object, found->type));
     case PP_STEP_ITEM:
-        return pp_tuple_item(objects, *object, step->number, object);
+        return pp_tuple_item(objects, *object, step->number, object) ? TAKEN : UNREADABLE;
     case PP_STEP_ENTRY:
-        return found->type && pp_small_dict_get(objects, *object, found->type, object) && *object;
-    case PP_STEP_NAMED: /* keys that come from requests: what was learnt of one is of no use */
-        return pp_dict_get_named(objects, *object, step->name, &anywhere, object);
+        if (!found->type)
+            return NOTHING_THERE;
+        return pp_small_dict_get(objects, *object, found->type, object) ? taken_if(*object != 0) : UNREADABLE;
+    case PP_STEP_NAMED: /* keys that come from requests: what was learnt of one key is of no use for another */
+        return taken_if(pp_dict_get_named(objects, *object, step->name, &anywhere, object));
     case PP_STEP_END:
         break;
     }
-    return true;
+    return TAKEN;
 }
 
 /* Takes the steps of a way up to its end, or so many. */
@@ -59,10 +75,13 @@ static enum taken take_way(const struct walk *walk, const struct pp_step *way, u
 {
     for (unsigned i = 0; i < steps && way[i].kind; i++) {
         uintptr_t next = *object;
-        if (take_step(walk, &way[i], &next))
+        enum taken taken = take_step(walk, &way[i], &next);
+        if (taken == TAKEN)
             *object = next;
-        else if (way[i].missing != PP_MISSING_STAYS)
-            return way[i].missing == PP_MISSING_NONE ? NOTHING_THERE : UNREADABLE;
+        else if (taken == UNREADABLE || way[i].missing == PP_MISSING_UNREAD)
+            return UNREADABLE;
+        else if (way[i].missing == PP_MISSING_NONE)
+            return NOTHING_THERE;
     }
     return TAKEN;
 }
@@ -77,6 +96,8 @@ static bool read_hex(const struct pp_object_reader *objects, uintptr_t object, u
         return false;
     number[0] = number[1] = 0;
     for (uint32_t i = 0; i < text.record.bytes; i++) {
+        if (!(digits[i] >= '0' && digits[i] <= '9') && !(digits[i] >= 'a' && digits[i] <= 'f'))
+            return false;
         number[1] = number[1] << 4 | number[0] >> 60;
         number[0] = number[0] << 4 | (uint64_t)(digits[i] >= 'a' ? digits[i] - 'a' + 10 : digits[i] - '0');
     }
@@ -87,7 +108,8 @@ static bool read_hex(const struct pp_object_reader *objects, uintptr_t object, u
 static bool read_number(const struct walk *walk, const struct pp_step *step, uintptr_t object, uint64_t number[2])
 {
     const struct pp_object_reader *objects = &walk->reader->objects;
-    if (take_step(walk, step, &object) && (pp_int_read(objects, object, number) || read_hex(objects, object, number)))
+    if (take_step(walk, step, &object) == TAKEN &&
+        (pp_int_read(objects, object, number) || read_hex(objects, object, number)))
         return true;
     number[0] = number[1] = 0;
     return walk->source->numbered_late;
@@ -99,7 +121,7 @@ static bool read_ids(const struct walk *walk, uintptr_t object, struct pp_contex
     const struct pp_ways *ways = &walk->source->ways;
     uintptr_t ids = object;
     uint64_t id[2];
-    if (!take_step(walk, ways->ids, &ids) || !read_number(walk, ways->trace_id, ids, span->trace_id))
+    if (take_step(walk, ways->ids, &ids) != TAKEN || !read_number(walk, ways->trace_id, ids, span->trace_id))
         return false;
     span->identity = span->trace_id[0] | span->trace_id[1];
     if (walk->reader->trace_only)
@@ -133,8 +155,8 @@ static bool read_text(const struct walk *walk, uintptr_t object, struct pp_str *
         return pp_bytes_open(objects, object, PP_CONTEXT_TEXT_MAX, text) && text->record.bytes;
     for (unsigned i = 0; i < sizeof ways->text / sizeof *ways->text && ways->text[i].kind; i++) {
         uintptr_t value = object;
-        if (take_step(walk, &ways->text[i], &value) && pp_str_open(objects, value, PP_CONTEXT_TEXT_MAX, text) &&
-            (text->record.bytes || walk->source->before))
+        if (take_step(walk, &ways->text[i], &value) == TAKEN &&
+            pp_str_open(objects, value, PP_CONTEXT_TEXT_MAX, text) && (text->record.bytes || walk->source->before))
             return true;
     }
     text->record.bytes = 0;

@@ -15,9 +15,9 @@ const struct pp_source pp_sources[] = {
                     /* gevent runs something for a request: Spawned is in its place */
                     .object = {{PP_STEP_SLOT, PP_MISSING_STAYS, .of = "libpyprof._requests:Spawned",
                                 .name = "request"}},
-                    .text = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "own"},
-                             {PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "name"},
-                             {PP_STEP_SLOT, PP_MISSING_NONE, .of = "libpyprof._requests:Request", .name = "endpoint"}},
+                    .text = {{PP_STEP_SLOT, .of = "libpyprof._requests:Request", .name = "own"},
+                             {PP_STEP_SLOT, .of = "libpyprof._requests:Request", .name = "name"},
+                             {PP_STEP_SLOT, .of = "libpyprof._requests:Request", .name = "endpoint"}},
                 },
         },
     [PP_SOURCE_LABELS] =
@@ -57,14 +57,14 @@ const struct pp_source pp_sources[] = {
             {
                 .object = {{PP_STEP_ENTRY, PP_MISSING_NONE, .of = "opentelemetry.trace.propagation:_SPAN_KEY"}},
                 /* another process's span has no name, nor has a span that is not recorded */
-                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_name"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "_name"}},
                 /* of a SpanContext, which is a tuple */
                 .ids = {{PP_STEP_ATTRIBUTE, .name = "_context"}},
                 .trace_id = {{PP_STEP_ITEM, .number = 0}},
                 .span_id = {{PP_STEP_ITEM, .number = 1}},
                 /* a service further up may have chosen */
-                .from_start = {{PP_STEP_ENTRY, PP_MISSING_NONE, .of = "opentelemetry.baggage:_BAGGAGE_KEY"},
-                               {PP_STEP_NAMED, PP_MISSING_NONE, .name = "splunk.trace.snapshot.volume"}},
+                .from_start = {{PP_STEP_ENTRY, .of = "opentelemetry.baggage:_BAGGAGE_KEY"},
+                               {PP_STEP_NAMED, .name = "splunk.trace.snapshot.volume"}},
             },
     },
     {
@@ -96,9 +96,9 @@ const struct pp_source pp_sources[] = {
                 .object = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.scope:Scope", .name = "_span"},
                            {PP_STEP_INSTANCE, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span"}},
                 /* a transaction's name, another span's description, or its kind */
-                .text = {{PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Transaction", .name = "name"},
-                         {PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span", .name = "description"},
-                         {PP_STEP_SLOT, PP_MISSING_NONE, .of = "sentry_sdk.tracing:Span", .name = "op"}},
+                .text = {{PP_STEP_SLOT, .of = "sentry_sdk.tracing:Transaction", .name = "name"},
+                         {PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "description"},
+                         {PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "op"}},
                 .trace_id = {{PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "_trace_id"}},
                 .span_id = {{PP_STEP_SLOT, .of = "sentry_sdk.tracing:Span", .name = "_span_id"}},
             },
@@ -115,7 +115,7 @@ const struct pp_source pp_sources[] = {
                 .object = {{PP_STEP_ATTRIBUTE, .name = "request"},
                            /* a request that has not been routed yet, or cannot be, has no rule */
                            {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "url_rule"}},
-                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "rule"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "rule"}},
             },
         .functions = {{PP_FRAME_REQUEST, PP_ASCII("Flask.__call__"), PP_ASCII("flask/app.py"), NULL, NULL}},
     },
@@ -128,7 +128,7 @@ const struct pp_source pp_sources[] = {
         .ways =
             {
                 .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "resolver_match"}},
-                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "route"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "route"}},
             },
         .functions = {{PP_FRAME_SOURCE, PP_ASCII("WSGIHandler.__call__"), PP_ASCII("django/core/handlers/wsgi.py"),
                        "request", NULL},
@@ -151,9 +151,9 @@ const struct pp_source pp_sources[] = {
                            {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_resource"}},
                 /* with parameters, without, and of static files; those of an application within another one begin with
                  * its prefix */
-                .text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_formatter"},
-                         {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_path"},
-                         {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_prefix"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "_formatter"},
+                         {PP_STEP_ATTRIBUTE, .name = "_path"},
+                         {PP_STEP_ATTRIBUTE, .name = "_prefix"}},
             },
         .functions = {{PP_FRAME_SOURCE, PP_ASCII("RequestHandler._handle_request"), PP_ASCII("aiohttp/web_protocol.py"),
                        "request", NULL}},
@@ -163,7 +163,7 @@ const struct pp_source pp_sources[] = {
         .title = "endpoints of Bottle",
         .module = "bottle",
         .version = "bottle:__version__",
-        .ways = {.text = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "rule"}}},
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "rule"}}},
         .functions = {{PP_FRAME_SOURCE, PP_ASCII("Bottle._handle"), PP_ASCII("bottle.py"), "route", NULL}},
     },
 };

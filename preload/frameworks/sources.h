@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Holds what is known of libraries that say what a sample belongs to, as data. A source is a row of pp_sources: by
- * which module it is there, where its reading begins (a context variable, or a local variable of a function that is on
- * the stack), and by which steps the span, the endpoint or the labels are reached from there. context/walk_source.c
- * takes the steps in the handler; labels/find_sources.c finds, in the flush thread, what they need to know of classes
- * and keys. What is no such way (asyncio, trio, greenlets, Starlette's mounts) is code, in context/. */
+ * which module it is there, where its reading begins, and by which steps the span or the endpoint is reached from
+ * there. Spans are reached from a context variable, endpoints from a context variable or from a local variable of a
+ * function that is on the stack (tests/unit/test_sources.c refuses other rows). context/walk_source.c takes the steps
+ * in the handler; labels/find_sources.c finds, in the flush thread, what they need to know of classes and keys.
+ * Asyncio, trio, greenlets and Starlette's mounts are code in context/: no sequence of steps describes them. */
 #ifndef PP_FRAMEWORKS_SOURCES_H
 #define PP_FRAMEWORKS_SOURCES_H
 
@@ -28,14 +29,15 @@ enum pp_context_kind {
 enum pp_step_kind {
     PP_STEP_END,
     PP_STEP_ATTRIBUTE, /* to an attribute of an instance; in __slots__, if the class of `of` has it there */
-    PP_STEP_SLOT,      /* to one that the class of `of` has in __slots__: the source is not found otherwise */
+    PP_STEP_SLOT,      /* to an attribute that the class of `of` has in __slots__: else the source is not found */
     PP_STEP_INSTANCE,  /* to the object itself, if it is an instance of the class of `of` */
     PP_STEP_ITEM,      /* to the item `number` of a tuple */
     PP_STEP_ENTRY,     /* to an entry of a small dict, whose key is the object `of` */
     PP_STEP_NAMED,     /* to an entry of a dict of str, whose key is `name` */
 };
 
-/* What a step means that cannot be taken. */
+/* What it means that a step of `object` leads nowhere. The other ways have no use for this: of a text the next
+ * alternative counts, an id that is not there is unread, or made later (numbered_late). */
 enum pp_missing {
     PP_MISSING_UNREAD, /* it is not known what the sample belongs to: the objects are not as they should be */
     PP_MISSING_NONE,   /* the sample belongs to nothing of the source: no request, not matched yet … */
@@ -66,7 +68,7 @@ struct pp_source {
     const char *title;     /* what `info` calls it; NULL: it is not named */
     const char *module;    /* the source is there when this is imported */
     const char *version;   /* "package:attribute" that tells it; NULL: none that is worth naming */
-    const char *variable;  /* "module:name": a context variable, or NULL; after a dot follow attributes */
+    const char *variable;  /* "module:name": a context variable, or NULL; after a dot the name of an attribute */
     const char *not_found; /* why the variable, a class or a key may not be there, in words for people */
     struct pp_ways ways;
     bool same_name;     /* contexts of the same text are one: what the way leads to is made again for each request */

@@ -68,15 +68,16 @@ static struct source source_of_row(const struct pp_object_reader *reader, const 
     const struct pp_source *known = &pp_sources[row];
     struct source source = {
         .imported = known->title && pp_source_module(modules, known->module),
-        .found = facts->variables >> row & 1,
+        .found = facts->found >> row & 1,
         .name = known->title,
         .version = known->version,
     };
     if (known->variable)
         source.remark = source.found ? NULL : known->not_found;
     else if (source.imported) {
-        source.found = pp_frame_source_find(reader, modules, known, remark);
-        source.remark = remark;
+        bool functions = pp_frame_source_find(reader, modules, known, remark);
+        source.remark = source.found ? remark : known->not_found ?: remark;
+        source.found &= functions;
     }
     return source;
 }

@@ -5,7 +5,7 @@
 
 #include "../context/facts.h"
 
-/* Fills in facts->variables and facts->sources by the dicts of the imported modules (source_modules.h). */
+/* Fills in facts->found, spans, endpoints and sources by the dicts of the imported modules (source_modules.h). */
 void pp_sources_find(const struct pp_object_reader *reader, const uintptr_t *modules, struct pp_context_facts *facts);
 
 #endif

@@ -58,10 +58,13 @@ static bool is_lost(const struct pp_object_reader *reader, uintptr_t function_ty
 {
     char name[PP_NAME_MAX];
     uintptr_t object, code;
-    const char *qualname = function->qualname.characters, *rest = strchr(qualname, '.') + 1;
-    pp_format(name, (size_t)(rest - qualname), "%s", qualname); /* what is before the dot */
+    const char *qualname = function->qualname.characters, *dot = strchr(qualname, '.'), *rest = dot ? dot + 1 : "";
+    pp_format(name, sizeof name, "%s", qualname);
+    name[strcspn(name, ".")] = 0;
     if (!pp_name_find(reader, module, name, &object))
         return true;
+    if (!dot)
+        return find_code(reader, function_type, object, &code) && pp_frame_is_lost(reader, code, function);
     if (strncmp(rest, NESTED, sizeof NESTED - 1) == 0)
         return find_code(reader, function_type, object, &code) && is_lost_within(reader, code, function);
     return is_lost_in_class(reader, function_type, object, rest, function);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "source_modules.h"
+#include "../base/check.h"
 #include "../base/message.h"
 #include <string.h>
 
@@ -24,6 +25,7 @@ static char names[PP_SOURCE_MODULES][PP_NAME_MAX] = {
 };
 static const char *pointers[PP_SOURCE_MODULES];
 static unsigned count;
+static bool complete; /* the child of a fork in between begins again */
 
 /* Returns the number of the module whose name comes before the colon, PP_SOURCE_MODULES if it is not in the list. */
 static unsigned number_of(const char *text)
@@ -40,8 +42,10 @@ static unsigned number_of(const char *text)
 
 static void add(const char *text)
 {
+    PP_CHECK(count < PP_SOURCE_MODULES);
     if (!text || number_of(text) != PP_SOURCE_MODULES || count == PP_SOURCE_MODULES)
         return;
+    PP_CHECK(strcspn(text, ":") < PP_NAME_MAX);
     pp_format(names[count], sizeof names[count], "%s", text);
     names[count][strcspn(names[count], ":")] = 0;
     count++;
@@ -72,12 +76,13 @@ static void add_row(const struct pp_source *row)
 
 const char *const *pp_source_module_names(unsigned *number)
 {
-    if (!count) {
+    if (!complete) {
         count = PP_MODULES_OF_ROWS;
         for (unsigned i = 0; i < pp_source_count; i++)
             add_row(&pp_sources[i]);
         for (unsigned i = 0; i < count; i++)
             pointers[i] = names[i];
+        complete = true;
     }
     *number = count;
     return pointers;
