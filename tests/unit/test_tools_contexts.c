@@ -1,14 +1,9 @@
 /* Contexts of samples: tasks in stacks, groups, selection. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SAMPLE_NS 10000000u
 
@@ -72,9 +67,8 @@ static uint64_t ns_of(const struct pt_profile *profile, const char *stack)
     return ns;
 }
 
-static void tasks_are_in_stacks(void **state)
+TEST(tasks_are_in_stacks)
 {
-    (void)state;
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
         struct pt_profile *profile = service(&request);
@@ -89,9 +83,8 @@ static void tasks_are_in_stacks(void **state)
     }
 }
 
-static void without_awaiters_the_task_stays(void **state)
+TEST(without_awaiters_the_task_stays)
 {
-    (void)state;
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .select.no_awaiters = true};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "[loop];[task child];leaf"), SAMPLE_NS);
@@ -101,9 +94,8 @@ static void without_awaiters_the_task_stays(void **state)
     pt_profile_free(profile);
 }
 
-static void with_all_native_code_the_loop_is_whole(void **state)
+TEST(with_all_native_code_the_loop_is_whole)
 {
-    (void)state;
     const struct pt_load_request request = {.select.native = PT_NATIVE_ALL};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "run;[task root];[task parent];[task child];leaf"), SAMPLE_NS);
@@ -124,9 +116,8 @@ static uint64_t ns_of_value(const struct pt_profile *profile, const struct pt_gr
 }
 
 /* CPU of values, in samples; the last value is "", what has none. */
-static void groups(void **state)
+TEST(groups)
 {
-    (void)state;
     static const struct {
         const char *by;
         struct {
@@ -156,9 +147,8 @@ static void groups(void **state)
     }
 }
 
-static void values_are_roots(void **state)
+TEST(values_are_roots)
 {
-    (void)state;
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = "endpoint", .by_roots = true};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "/a;[loop];[task root];[task parent];[task child];leaf"), SAMPLE_NS);
@@ -170,9 +160,8 @@ static void values_are_roots(void **state)
     pt_profile_free(profile);
 }
 
-static void contexts_select(void **state)
+TEST(contexts_select)
 {
-    (void)state;
     static const struct {
         struct pt_selection select;
         uint64_t samples;
@@ -195,9 +184,8 @@ static void contexts_select(void **state)
     }
 }
 
-static void profiles_that_are_merged_keep_contexts(void **state)
+TEST(profiles_that_are_merged_keep_contexts)
 {
-    (void)state;
     static const struct pt_load_request request = {.keep = PT_KEEP_STACKS};
     for (int keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         struct pt_load_request kept = request;
@@ -214,18 +202,4 @@ static void profiles_that_are_merged_keep_contexts(void **state)
         pt_group_free(&group);
         pt_profile_free(other);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_are_in_stacks),
-        cmocka_unit_test(without_awaiters_the_task_stays),
-        cmocka_unit_test(with_all_native_code_the_loop_is_whole),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(values_are_roots),
-        cmocka_unit_test(contexts_select),
-        cmocka_unit_test(profiles_that_are_merged_keep_contexts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

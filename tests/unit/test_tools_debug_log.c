@@ -1,12 +1,7 @@
 /* `pyprof debug-log`: every block of a log is there with what its ids mean, and what is damaged is named. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/report/debug_log.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -32,7 +27,7 @@ static unsigned times(const char *text, const char *what)
     return count;
 }
 
-static void every_block_is_printed_with_its_ids_resolved(void **state)
+TEST(every_block_is_printed_with_its_ids_resolved)
 {
     static const char *const expected[] = {
         "0: segment\n16: PROCESS (1), block 0, ",
@@ -66,7 +61,7 @@ static void every_block_is_printed_with_its_ids_resolved(void **state)
 }
 
 /* Without the block that defines it an id is said to be missing, and the bytes that could not be read have a place. */
-static void what_is_damaged_is_named_and_the_rest_is_printed(void **state)
+TEST(what_is_damaged_is_named_and_the_rest_is_printed)
 {
     struct fixture log;
     fixture_begin(&log);
@@ -88,7 +83,7 @@ static void what_is_damaged_is_named_and_the_rest_is_printed(void **state)
     (void)state;
 }
 
-static void segments_one_after_the_other_and_blocks_that_were_read_before(void **state)
+TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
 {
     struct fixture log, again, other;
     fixture_example(&log, PID, BIAS);
@@ -107,14 +102,4 @@ static void segments_one_after_the_other_and_blocks_that_were_read_before(void *
     fixture_end(&again);
     fixture_end(&other);
     (void)state;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_block_is_printed_with_its_ids_resolved),
-        cmocka_unit_test(what_is_damaged_is_named_and_the_rest_is_printed),
-        cmocka_unit_test(segments_one_after_the_other_and_blocks_that_were_read_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

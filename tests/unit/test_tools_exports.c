@@ -1,14 +1,8 @@
 /* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/base/json.h"
 #include "tools/export/export.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct pt_load_request with_times = {.timed = true};
 
@@ -42,9 +36,8 @@ static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_e
     return text;
 }
 
-static void every_option_writes_something_and_twice_the_same(void **state)
+TEST(every_option_writes_something_and_twice_the_same)
 {
-    (void)state;
     struct pt_profile *profile = example();
     for (unsigned i = 0; i < pt_format_count; i++) {
         for (unsigned bits = 0; bits < 4; bits++) {
@@ -62,9 +55,8 @@ static void every_option_writes_something_and_twice_the_same(void **state)
     pt_profile_free(profile);
 }
 
-static void a_profile_without_samples(void **state)
+TEST(a_profile_without_samples)
 {
-    (void)state;
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
@@ -97,9 +89,8 @@ static void assert_json(const char *text)
 }
 
 /* Names that end a string, a line, a frame or a script in one format or another. */
-static void hostile_names(void **state)
+TEST(hostile_names)
 {
-    (void)state;
     static const char name[] = "</script>\"\\\n\t;'(x) [y] \x01\xff\xe2\x80\xae{};";
     struct fixture log;
     fixture_begin(&log);
@@ -138,9 +129,8 @@ static void hostile_names(void **state)
 }
 
 /* In the order of time, not of names; within a second those of one function follow each other. */
-static void speedscope_samples_are_in_time(void **state)
+TEST(speedscope_samples_are_in_time)
 {
-    (void)state;
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
@@ -162,9 +152,8 @@ static void speedscope_samples_are_in_time(void **state)
     pt_profile_free(profile);
 }
 
-static void json_text(void **state)
+TEST(json_text)
 {
-    (void)state;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -183,16 +172,4 @@ static void json_text(void **state)
     assert_string_equal(text, "[\"a\\\"b\\\\c\\u000a\\u007f\xc3\xa9\",\"?(???????\xef\xbf\xbd\","
                               "{\"a\":4000000000,\"b\":null,\"c\":[]}]");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_writes_something_and_twice_the_same),
-        cmocka_unit_test(a_profile_without_samples),
-        cmocka_unit_test(hostile_names),
-        cmocka_unit_test(speedscope_samples_are_in_time),
-        cmocka_unit_test(json_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,12 +1,7 @@
 /* CPU of threads without Python under what the main thread waited in. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/query/select.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define START_NS 1700000000000000000u
 #define WALL_NS  1000000000u
@@ -99,9 +94,8 @@ static struct sums sums_of(const struct pt_profile *profile, const char *stack)
     return sums;
 }
 
-static void parts_sum_up(void **state)
+TEST(parts_sum_up)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         enum pt_keep keep = i & 1 ? PT_KEEP_STACKS : PT_KEEP_SAMPLES;
         struct pt_profile *profile = pool(true, keep, i & 2);
@@ -120,17 +114,10 @@ static void parts_sum_up(void **state)
     }
 }
 
-static void not_unless_asked(void **state)
+TEST(not_unless_asked)
 {
-    (void)state;
     struct pt_profile *profile = pool(false, PT_KEEP_STACKS, false);
     assert_true(profile->waits);
     assert_int_equal(sums_of(profile, "work").ns, 1001 + 7 + 300 + 300);
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_sum_up), cmocka_unit_test(not_unless_asked)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

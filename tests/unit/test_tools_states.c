@@ -1,15 +1,9 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/gil_gc.h"
 #include "tools/view/call_tree.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define KNOWN (PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN)
 #define HELD  (KNOWN | PP_STATE_HOLDS_GIL)
@@ -70,9 +64,8 @@ static char *collapsed(struct log *log, bool gil)
     return text;
 }
 
-static void shares_are_of_what_is_known(void **state)
+TEST(shares_are_of_what_is_known)
 {
-    (void)state;
     struct log log;
     begin(&log);
     sample(&log, log.inner, HELD, 1);
@@ -96,9 +89,8 @@ static void shares_are_of_what_is_known(void **state)
     pt_profile_free(profile);
 }
 
-static void gc_is_called_by_the_python_frame(void **state)
+TEST(gc_is_called_by_the_python_frame)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t allocating = native(&log, log.inner, log.python, "PyList_New");
@@ -118,9 +110,8 @@ static void gc_is_called_by_the_python_frame(void **state)
     free(text);
 }
 
-static void finalizers_stand_above_gc(void **state)
+TEST(finalizers_stand_above_gc)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t collecting = native(&log, log.outer, log.python, "collect");
@@ -136,9 +127,8 @@ static void finalizers_stand_above_gc(void **state)
     free(text);
 }
 
-static void gc_without_python_frames(void **state)
+TEST(gc_without_python_frames)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t ending = native(&log, 0, log.python, "Py_FinalizeEx");
@@ -152,9 +142,8 @@ static void gc_without_python_frames(void **state)
     free(text);
 }
 
-static void stacks_are_told_apart_by_gil_on_demand(void **state)
+TEST(stacks_are_told_apart_by_gil_on_demand)
 {
-    (void)state;
     for (int gil = 0; gil < 2; gil++) {
         struct log log;
         begin(&log);
@@ -167,16 +156,4 @@ static void stacks_are_told_apart_by_gil_on_demand(void **state)
                                       : "outer (x.py:1) 7\n");
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_of_what_is_known),
-        cmocka_unit_test(gc_is_called_by_the_python_frame),
-        cmocka_unit_test(finalizers_stand_above_gc),
-        cmocka_unit_test(gc_without_python_frames),
-        cmocka_unit_test(stacks_are_told_apart_by_gil_on_demand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

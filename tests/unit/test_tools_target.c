@@ -1,15 +1,8 @@
 /* Whose processes `pyprof top PID` shows. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/load/follow.h"
 #include "tools/top/target.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define TEXT(text) ((struct pt_text){(text), strlen(text)})
 
@@ -36,9 +29,8 @@ static bool wants(struct pt_target *target, uint64_t pid, uint64_t ppid, const c
 #define WANTS(target, pid, ppid, ...) wants(target, pid, ppid, (const char *[4]){__VA_ARGS__})
 
 /* The same small pids on every side. */
-static void containers_with_one_directory_are_told_apart(void **state)
+TEST(containers_with_one_directory_are_told_apart)
 {
-    (void)state;
     for (int same_host = 0; same_host < 2; same_host++) {
         const char *other = same_host ? "a" : "b";
         struct pt_target target = new_target(1);
@@ -54,9 +46,8 @@ static void containers_with_one_directory_are_told_apart(void **state)
     }
 }
 
-static void of_another_boot_or_older_is_none(void **state)
+TEST(of_another_boot_or_older_is_none)
 {
-    (void)state;
     struct pt_target target = new_target(1);
     struct pt_log_process process = {.pid = 1, .start_unix_ns = 200, .boot_id = TEXT("other"), .instance = TEXT("x")};
     assert_false(pt_target_wants(&target, &process));
@@ -104,9 +95,8 @@ static void write_log(const char *directory, uint64_t pid, uint64_t ppid)
 }
 
 /* 5 is the parent of 40, that of 30, that of 2; 6 and its child 3 are others. 40 comes last. */
-static void children_are_found_whose_logs_come_before_their_parents(void **state)
+TEST(children_are_found_whose_logs_come_before_their_parents)
 {
-    (void)state;
     static const uint64_t pids[][2] = {{2, 30}, {3, 6}, {30, 40}, {5, 1}, {6, 1}, {40, 5}};
     char directory[] = "/tmp/pyprof-target.XXXXXX", *arguments[] = {directory, NULL}, name[128];
     assert_non_null(mkdtemp(directory));
@@ -135,14 +125,4 @@ static void children_are_found_whose_logs_come_before_their_parents(void **state
         unlink(name);
     }
     rmdir(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(containers_with_one_directory_are_told_apart),
-        cmocka_unit_test(of_another_boot_or_older_is_none),
-        cmocka_unit_test(children_are_found_whose_logs_come_before_their_parents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,11 @@
 /* Samples of traces that were kept: which ones a request gets, their ids and times, and that no CPU time is there
  * twice. */
+#include "unit.h"
 #include "log_fixture.h"
 #include "tools/model/traces.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define START_NS  1700000000000000000u
 #define SECOND_NS 1000000000u
@@ -79,9 +74,8 @@ static const char *trace_of(const struct pt_profile *profile, const struct pt_sa
     return pt_string(profile, pt_trace_ids_of(profile, sample).trace);
 }
 
-static void without_a_request_there_are_sums_only(void **state)
+TEST(without_a_request_there_are_sums_only)
 {
-    (void)state;
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
         struct pt_profile *profile = loaded(&request, true);
@@ -96,9 +90,8 @@ static void without_a_request_there_are_sums_only(void **state)
     }
 }
 
-static void a_trace_has_its_samples_and_their_times(void **state)
+TEST(a_trace_has_its_samples_and_their_times)
 {
-    (void)state;
     static const uint64_t times[] = {START_NS + SECOND_NS, START_NS + 2 * SECOND_NS, START_NS + 2 * SECOND_NS + 1,
                                      START_NS - SECOND_NS, START_NS + 3 * SECOND_NS};
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
@@ -122,9 +115,8 @@ static void a_trace_has_its_samples_and_their_times(void **state)
     }
 }
 
-static void an_id_must_be_of_one_trace(void **state)
+TEST(an_id_must_be_of_one_trace)
 {
-    (void)state;
     static const struct {
         const char *id, *said;
     } wrong[] = {
@@ -142,9 +134,8 @@ static void an_id_must_be_of_one_trace(void **state)
     assert_null(strstr(said, first_id));
 }
 
-static void a_profile_without_traces_says_so(void **state)
+TEST(a_profile_without_traces_says_so)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace", .messages = &messages};
     struct pt_profile *profile = pt_profile_new(&request);
     struct fixture log;
@@ -158,9 +149,8 @@ static void a_profile_without_traces_says_so(void **state)
     pt_profile_free(profile);
 }
 
-static void traces_are_selected_like_all_samples(void **state)
+TEST(traces_are_selected_like_all_samples)
 {
-    (void)state;
     static const struct {
         struct pt_selection select;
         uint32_t samples;
@@ -187,9 +177,8 @@ static void traces_are_selected_like_all_samples(void **state)
     }
 }
 
-static void traces_are_a_group(void **state)
+TEST(traces_are_a_group)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace"};
     struct pt_profile *profile = loaded(&request, true);
     uint64_t ns[2] = {0, 0};
@@ -222,9 +211,8 @@ static uint64_t ns_of(const struct pt_profile *profile, bool traced, uint64_t *c
     return ns;
 }
 
-static void apart_the_sum_is_the_same(void **state)
+TEST(apart_the_sum_is_the_same)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART}, twice = {.traces = PT_TRACES_BESIDE};
     struct pt_profile *profile = loaded(&request, true), *beside = loaded(&twice, true);
     uint64_t count;
@@ -240,9 +228,8 @@ static void apart_the_sum_is_the_same(void **state)
 }
 
 /* As after damage: single samples are no more than the sums that are left. */
-static void without_its_sums_a_sample_has_nothing(void **state)
+TEST(without_its_sums_a_sample_has_nothing)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART};
     struct pt_profile *profile = loaded(&request, false);
     uint64_t count;
@@ -253,9 +240,8 @@ static void without_its_sums_a_sample_has_nothing(void **state)
     pt_profile_free(profile);
 }
 
-static void merged_profiles_have_the_traces_of_both(void **state)
+TEST(merged_profiles_have_the_traces_of_both)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART};
     struct pt_profile *into = pt_profile_new(&request), *from = pt_profile_new(&request);
     struct fixture log;
@@ -278,9 +264,8 @@ static void merged_profiles_have_the_traces_of_both(void **state)
     pt_profile_free(into);
 }
 
-static void a_malformed_record_is_counted(void **state)
+TEST(a_malformed_record_is_counted)
 {
-    (void)state;
     /* start 0; a record without its ids, and one that is longer than the block */
     static const unsigned char payload[] = {0, 7, 2, 0, 0, 0, 0, 5, 9, 200, 1};
     struct pt_segment segment;
@@ -292,21 +277,4 @@ static void a_malformed_record_is_counted(void **state)
     assert_int_equal(segment.losses.unknown_blocks, 0);
     pt_segment_free(&segment);
     fixture_end(&log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_request_there_are_sums_only),
-        cmocka_unit_test(a_trace_has_its_samples_and_their_times),
-        cmocka_unit_test(an_id_must_be_of_one_trace),
-        cmocka_unit_test(a_profile_without_traces_says_so),
-        cmocka_unit_test(traces_are_selected_like_all_samples),
-        cmocka_unit_test(traces_are_a_group),
-        cmocka_unit_test(apart_the_sum_is_the_same),
-        cmocka_unit_test(without_its_sums_a_sample_has_nothing),
-        cmocka_unit_test(merged_profiles_have_the_traces_of_both),
-        cmocka_unit_test(a_malformed_record_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }
