@@ -1,10 +1,10 @@
 /* Profiles of long runs: intervals are merged when there are too many samples, and no sum changes. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/flame/flame.h"
 #include "tools/model/model.h"
 #include "tools/model/time_bins.h"
+#include "unit.h"
 
 #define SECOND  1000000000ull
 #define START   (1700000000 * SECOND + 123456789)

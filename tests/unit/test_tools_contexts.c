@@ -1,8 +1,8 @@
 /* Contexts of samples: tasks in stacks, groups, selection. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
+#include "unit.h"
 #include <inttypes.h>
 
 #define SAMPLE_NS 10000000u

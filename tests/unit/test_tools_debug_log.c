@@ -1,7 +1,7 @@
 /* `pyprof debug-log`: every block of a log is there with what its ids mean, and what is damaged is named. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/report/debug_log.h"
+#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -57,7 +57,6 @@ TEST(every_block_is_printed_with_its_ids_resolved)
     assert_int_equal(times(text, "missing") + times(text, "cannot be read"), 0);
     free(text);
     fixture_end(&log);
-    (void)state;
 }
 
 /* Without the block that defines it an id is said to be missing, and the bytes that could not be read have a place. */
@@ -80,7 +79,6 @@ TEST(what_is_damaged_is_named_and_the_rest_is_printed)
     for (size_t cut = 0; cut < log.file.length; cut++)
         free(printed(log.file.data, cut, cut < 8 ? PT_READ_NOT_A_PROFILE : PT_READ_OK));
     fixture_end(&log);
-    (void)state;
 }
 
 TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
@@ -101,5 +99,4 @@ TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
     fixture_end(&log);
     fixture_end(&again);
     fixture_end(&other);
-    (void)state;
 }

@@ -1,8 +1,8 @@
 /* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/base/json.h"
 #include "tools/export/export.h"
+#include "unit.h"
 
 static const struct pt_load_request with_times = {.timed = true};
 

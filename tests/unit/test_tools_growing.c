@@ -1,8 +1,8 @@
 /* Logs that are read while they grow, and text of theirs on a terminal. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/base/terminal_text.h"
 #include "tools/model/model.h"
+#include "unit.h"
 #include <locale.h>
 
 #define BIAS 0x7f0000000000u

@@ -1,7 +1,7 @@
 /* Large exports are compressed in pieces. */
-#include "unit.h"
 #include "random.h"
 #include "tools/base/gzip.h"
+#include "unit.h"
 
 #include <zlib.h>
 

@@ -1,10 +1,10 @@
 /* The profile in memory: merging, sums, totals, collapsed stacks. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/model.h"
 #include "tools/view/call_tree.h"
 #include "tools/view/summary.h"
+#include "unit.h"
 
 static const struct pt_load_request with_times = {.timed = true};
 

@@ -1,7 +1,7 @@
 /* Names and texts as they are shown. */
-#include "unit.h"
 #include "tools/model/frame_text.h"
 #include "tools/model/model.h"
+#include "unit.h"
 
 TEST(paths_are_cut_where_they_begin_to_matter)
 {

@@ -1,9 +1,9 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/load/runs.h"
 #include "tools/model/model.h"
 #include "tools/report/compare.h"
+#include "unit.h"
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)

@@ -1,7 +1,7 @@
 /* CPU of threads without Python under what the main thread waited in. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/query/select.h"
+#include "unit.h"
 
 #define START_NS 1700000000000000000u
 #define WALL_NS  1000000000u

@@ -1,8 +1,8 @@
 /* The log reader: round trip, and every way a file can be cut or damaged. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/log/reader.h"
 #include "tools/model/model.h"
+#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u

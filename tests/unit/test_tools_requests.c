@@ -1,10 +1,10 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
 #include "tools/report/request_columns.h"
+#include "unit.h"
 #include <math.h>
 
 #define S UINT64_C(1000000000)

@@ -1,8 +1,8 @@
 /* Samples are decoded as they were written, whatever their length. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/log/reader.h"
+#include "unit.h"
 
 static void append_sample(struct fixture_bytes *payload, const uint64_t fields[6])
 {

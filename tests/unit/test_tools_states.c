@@ -1,9 +1,9 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/gil_gc.h"
 #include "tools/view/call_tree.h"
+#include "unit.h"
 
 #define KNOWN (PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN)
 #define HELD  (KNOWN | PP_STATE_HOLDS_GIL)

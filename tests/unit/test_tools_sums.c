@@ -1,8 +1,8 @@
 /* The sums of a process, of parts that are many, or lie. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/model/model.h"
 #include "tools/view/summary.h"
+#include "unit.h"
 
 static void put_earlier(struct fixture *log, const struct fixture_account *accounts)
 {

@@ -1,8 +1,8 @@
 /* Whose processes `pyprof top PID` shows. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/load/follow.h"
 #include "tools/top/target.h"
+#include "unit.h"
 
 #define TEXT(text) ((struct pt_text){(text), strlen(text)})
 
@@ -59,13 +59,13 @@ TEST(of_another_boot_or_older_is_none)
     pt_target_free(&target);
 }
 
-static void write_log(const char *directory, uint64_t pid, uint64_t ppid)
+static void write_log(uint64_t pid, uint64_t ppid)
 {
     char name[128], instance[16];
     struct fixture log;
     struct fixture_bytes fields = {0};
     snprintf(instance, sizeof instance, "i%d", (int)pid);
-    snprintf(name, sizeof name, "%s/%d-1.pyprof", directory, (int)pid);
+    snprintf(name, sizeof name, "%d-1.pyprof", (int)pid);
     fixture_begin(&log);
     const uint64_t numbers[][2] = {
         {PP_PROCESS_PID, pid}, {PP_PROCESS_PPID, ppid}, {PP_PROCESS_SEGMENT, 0}, {PP_PROCESS_START_UNIX_NS, 200}};
@@ -98,8 +98,8 @@ static void write_log(const char *directory, uint64_t pid, uint64_t ppid)
 TEST(children_are_found_whose_logs_come_before_their_parents)
 {
     static const uint64_t pids[][2] = {{2, 30}, {3, 6}, {30, 40}, {5, 1}, {6, 1}, {40, 5}};
-    char directory[] = "/tmp/pyprof-target.XXXXXX", *arguments[] = {directory, NULL}, name[128];
-    assert_non_null(mkdtemp(directory));
+    char *arguments[] = {scratch_path, NULL};
+    scratch_make();
     struct pt_target target = new_target(5);
     target.request.paths = arguments;
     target.request.path_count = 1;
@@ -108,10 +108,10 @@ TEST(children_are_found_whose_logs_come_before_their_parents)
     target.request.wants_context = &target;
     struct pt_follow *follow = pt_follow_new(&target.request, 0);
     for (size_t i = 0; i < 5; i++)
-        write_log(directory, pids[i][0], pids[i][1]);
+        write_log(pids[i][0], pids[i][1]);
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 1);
-    write_log(directory, pids[5][0], pids[5][1]);
+    write_log(pids[5][0], pids[5][1]);
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 4);
     assert_int_equal(pt_profile_cpu_ns(follow->profile), 40);
@@ -120,9 +120,5 @@ TEST(children_are_found_whose_logs_come_before_their_parents)
     assert_int_equal(follow->profile->losses.repeated_segments, 0);
     pt_follow_free(follow);
     pt_target_free(&target);
-    for (size_t i = 0; i < 6; i++) {
-        snprintf(name, sizeof name, "%s/%d-1.pyprof", directory, (int)pids[i][0]);
-        unlink(name);
-    }
-    rmdir(directory);
+    scratch_remove();
 }

@@ -1,10 +1,10 @@
 /* Samples of traces that were kept: which ones a request gets, their ids and times, and that no CPU time is there
  * twice. */
-#include "unit.h"
 #include "log_fixture.h"
 #include "tools/model/traces.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
+#include "unit.h"
 #include <inttypes.h>
 
 #define START_NS  1700000000000000000u

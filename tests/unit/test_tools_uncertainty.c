@@ -1,8 +1,8 @@
 /* How sure shares are: known values, and how often what is said of random samples is true. */
-#include "unit.h"
 #include "random.h"
 #include "tools/report/compare.h"
 #include "tools/view/uncertainty.h"
+#include "unit.h"
 #include <math.h>
 
 #define MS      1000000u
