@@ -33,10 +33,7 @@ static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
     if (exits)
         fixture_exit(&log);
     size_t size = log.file.length - cut;
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, size, file), size);
-    fclose(file);
+    fixture_write(path, log.file.data, size);
     fixture_end(&log);
     return size;
 }

@@ -1,8 +1,7 @@
 /* Contexts of samples: tasks in stacks, groups, selection. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
-#include "unit.h"
 #include <inttypes.h>
 
 #define SAMPLE_NS 10000000u
@@ -32,10 +31,7 @@ static struct pt_profile *service(const struct pt_load_request *request)
     fixture_sample(&log, pool, fixture_node(&log, 0, leaf), fixture_label_set(&log, of_thread), 0, 1, SAMPLE_NS);
     fixture_sample(&log, pool, fixture_node(&log, 0, leaf), other, 0, 1, SAMPLE_NS);
     fixture_exit(&log);
-    struct pt_profile *profile = pt_profile_new(request);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "service"), PT_READ_OK);
-    pt_profile_finish(profile);
-    fixture_end(&log);
+    struct pt_profile *profile = profile_of(&log, request);
     assert_true(pt_select(profile));
     return profile;
 }
@@ -193,8 +189,7 @@ TEST(profiles_that_are_merged_keep_contexts)
         struct pt_profile *one = service(&kept), *other = pt_profile_new(&kept);
         struct fixture log;
         fixture_example(&log, 100, 0);
-        assert_int_equal(pt_profile_add_segment(other, log.file.data, log.file.length, "other"), PT_READ_OK);
-        fixture_end(&log);
+        add_log(other, &log);
         /* Numbers change: the example has label sets of its own. */
         assert_true(pt_profile_merge(other, one, NULL, 0));
         struct pt_group group = pt_group_by(other, "endpoint");

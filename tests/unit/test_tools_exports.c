@@ -1,27 +1,17 @@
 /* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/base/json.h"
 #include "tools/export/export.h"
-#include "unit.h"
 
 static const struct pt_load_request with_times = {.timed = true};
 
 #define BIAS 0x7f0000000000u
 
-static struct pt_profile *loaded(struct fixture *log)
-{
-    struct pt_profile *profile = pt_profile_new(&with_times);
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
-    pt_profile_finish(profile);
-    fixture_end(log);
-    return profile;
-}
-
 static struct pt_profile *example(void)
 {
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    return loaded(&log);
+    return profile_of(&log, &with_times);
 }
 
 static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_export_options options, size_t *size)
@@ -60,7 +50,7 @@ TEST(a_profile_without_samples)
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     for (unsigned i = 0; i < pt_format_count; i++) {
         size_t size;
         free(written(profile, pt_formats[i].write, (struct pt_export_options){0}, &size));
@@ -101,7 +91,7 @@ TEST(hostile_names)
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, name, name, 1), 4000000000u));
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, "", "", 0), 0));
     fixture_sample(&log, thread, node, fixture_labels(&log, name, name), 0, 3000000000u, 4000000000u);
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     pt_exporter *const json[] = {pt_export_speedscope, pt_export_firefox};
     size_t size;
     for (unsigned i = 0; i < 2; i++) {
@@ -144,7 +134,7 @@ TEST(speedscope_samples_are_in_time)
         {{thread, early, 0, 0, 1, 12}, {thread, late, 0, 0, 1, 22}, {thread, below, 0, 0, 1, 32}}};
     for (unsigned i = 0; i < 3; i++)
         fixture_samples_at(&log, i * 1000000000u, 1000000000u, seconds[i], 3);
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     size_t size;
     char *text = written(profile, pt_export_speedscope, (struct pt_export_options){0}, &size);
     assert_non_null(strstr(text, "[10,20,30,21,31,11,12,22,32]"));

@@ -1,10 +1,9 @@
 /* What the page of `pyprof flame` is given: the tree, the cells and their sums, escaping. */
-#include "log_fixture.h"
 #include "preload/common/pseudo_frames.h"
+#include "profile_fixture.h"
 #include "tools/flame/flame.h"
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
-#include "unit.h"
 #include <inttypes.h>
 #include <zlib.h>
 
@@ -20,26 +19,17 @@ static void sample_at(struct fixture *log, uint64_t start, uint64_t wall, uint32
     fixture_samples_at(log, start, wall, sample, 1);
 }
 
-static void add(struct pt_profile *profile, struct fixture *log)
-{
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
-    fixture_end(log);
-}
-
 static struct pt_profile *example(uint64_t pid)
 {
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_example(&log, pid, BIAS);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     return profile;
 }
 
 /* One function whose name is given, with samples in the seconds from 0 to count. */
 static struct pt_profile *seconds_of(const char *name, unsigned count)
 {
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log,
@@ -48,8 +38,7 @@ static struct pt_profile *seconds_of(const char *name, unsigned count)
     uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, name, "/srv/app.py", 3), 3));
     for (unsigned i = 0; i < count; i++)
         sample_at(&log, (1000 + i) * (uint64_t)SECOND, SECOND, node, 1000003);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     return profile;
 }
 
@@ -191,7 +180,6 @@ TEST(cpu_is_spread_over_its_interval)
 {
     static const uint64_t walls[] = {SECOND,     130000000, 130000000, 20000000, SECOND, 5730000000u,
                                      1070000000, 300000000, SECOND,    SECOND,   9000001};
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     uint64_t now = 1000 * (uint64_t)SECOND, buckets[400] = {0};
     fixture_begin(&log);
@@ -203,8 +191,7 @@ TEST(cpu_is_spread_over_its_interval)
         sample_at(&log, now, walls[i], node, walls[i]);
         now += walls[i];
     }
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     struct pt_flame *flame = pt_flame_new(&profile, 1, false);
     assert_int_equal(flame->buckets, (now - 1000 * (uint64_t)SECOND) / SECOND);
     for (uint32_t i = 0; i < flame->merged->samples.count; i++)
@@ -252,7 +239,6 @@ TEST(places_are_cut_off_at_the_end)
 
 TEST(times_out_of_reach_do_no_harm)
 {
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log,
@@ -264,8 +250,7 @@ TEST(times_out_of_reach_do_no_harm)
     const size_t count = sizeof times / sizeof times[0];
     for (size_t i = 0; i < count; i++)
         sample_at(&log, times[i][0], times[i][1], node, 1000);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     struct pt_flame *flame = pt_flame_new(&profile, 1, false);
     struct decoded decoded = decode(flame);
     assert_int_equal(sum_of(decoded.columns[6]), 1000 * count);

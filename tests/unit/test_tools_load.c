@@ -9,14 +9,6 @@
 
 #define START_NS 1700000000000000000u
 
-static void write_bytes(const char *name, const void *data, size_t length)
-{
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, length, file), length);
-    fclose(file);
-}
-
 static void write_run(const char *name, const char *run, uint64_t pid, uint64_t start_unix_ns)
 {
     struct fixture log;
@@ -26,7 +18,7 @@ static void write_run(const char *name, const char *run, uint64_t pid, uint64_t 
     fixture_process(
         &log, &(struct fixture_process){.run = run, .instance = instance, .pid = pid, .start_unix_ns = start_unix_ns});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
-    write_bytes(name, log.file.data, log.file.length);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
 }
 
@@ -90,14 +82,14 @@ TEST(named_files_are_all_taken)
 
 TEST(one_bad_file_does_not_spoil_a_directory)
 {
-    write_bytes("pyprof.out/6.pyprof", "no profile", 10);
-    write_bytes("pyprof.out/7.pyprof", "", 0);
+    fixture_write("pyprof.out/6.pyprof", "no profile", 10);
+    fixture_write("pyprof.out/7.pyprof", "", 0);
     assert_int_equal(processes((struct pt_load_request){.all = true}, NULL, NULL), 4);
 }
 
 TEST(what_is_no_profile_is_refused)
 {
-    write_bytes("useless/1.pyprof", "no profile", 10);
+    fixture_write("useless/1.pyprof", "no profile", 10);
     assert_int_equal(processes((struct pt_load_request){0}, "missing.pyprof", NULL), 0);
     assert_int_equal(processes((struct pt_load_request){0}, "useless/1.pyprof", NULL), 0);
     assert_int_equal(processes((struct pt_load_request){0}, "useless", NULL), 0);
@@ -160,15 +152,15 @@ TEST(how_a_process_ended_is_as_of_the_bytes_that_are_read)
         fixture_begin(&log);
         fixture_child(&log, &process, &(struct fixture_origin){1, 0, here ? boot_id : "other", space});
         fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
-        write_bytes(*paths, log.file.data, log.file.length);
+        fixture_write(*paths, log.file.data, log.file.length);
         struct pt_inputs *inputs = pt_inputs_open(&request);
         size_t length = log.file.length;
         fixture_exit(&log);
-        write_bytes(*paths, log.file.data, log.file.length);
+        fixture_write(*paths, log.file.data, log.file.length);
         kill_child(child);
         assert_int_equal(end_in(inputs, &request), here ? PT_END_RUNNING : PT_END_UNKNOWN);
         assert_int_equal(end_in(pt_inputs_open(&request), &request), PT_END_ITSELF);
-        write_bytes(*paths, log.file.data, length);
+        fixture_write(*paths, log.file.data, length);
         assert_int_equal(end_in(pt_inputs_open(&request), &request), here ? PT_END_SIGNAL : PT_END_UNKNOWN);
         fixture_end(&log);
     }

@@ -1,20 +1,12 @@
 /* The profile in memory: merging, sums, totals, collapsed stacks. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
-#include "tools/model/model.h"
 #include "tools/view/call_tree.h"
 #include "tools/view/summary.h"
-#include "unit.h"
 
 static const struct pt_load_request with_times = {.timed = true};
 
 #define BIAS 0x7f0000000000u
-
-static void add(struct pt_profile *profile, struct fixture *log)
-{
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
-    fixture_end(log);
-}
 
 /* Two processes that loaded the same code at different addresses. */
 static struct pt_profile *two_processes(void)
@@ -22,9 +14,9 @@ static struct pt_profile *two_processes(void)
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     fixture_example(&log, 200, BIAS + 0x123000);
-    add(profile, &log);
+    add_log(profile, &log);
     pt_profile_finish(profile);
     return profile;
 }
@@ -48,11 +40,9 @@ TEST(shares_are_of_one_sum)
     static const struct pt_load_request requests[] = {
         {.timed = true}, {.keep = PT_KEEP_STACKS}, {.keep = PT_KEEP_STACKS, .timed = true}};
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(&requests[i]);
         struct fixture log;
         fixture_example(&log, 100, BIAS);
-        add(profile, &log);
-        pt_profile_finish(profile);
+        struct pt_profile *profile = profile_of(&log, &requests[i]);
         struct pt_accounting sum = pt_profile_accounting(profile);
         assert_int_equal(pt_summary_program_ns(profile), sum.cpu_ns - sum.own_ns - (uint64_t)sum.difference_ns);
         pt_profile_free(profile);
@@ -83,7 +73,7 @@ TEST(segments_of_an_instance_are_one_process)
         uint32_t thread = fixture_thread(&log, 7, segment ? "renamed" : "first");
         fixture_sample(&log, thread, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, segment ? 20 : 10}, {0, 0}});
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(profile->processes.count, 1);
@@ -110,7 +100,7 @@ TEST(names_of_a_thread_are_told_apart)
             uint32_t thread = fixture_thread_flags(&log, 7, names[name], name ? PP_THREAD_NAMED : 0);
             fixture_sample(&log, thread, node, 0, 0, 1, name + 1);
         }
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(profile->threads.count, 3);
@@ -150,7 +140,7 @@ static void add_part(struct pt_profile *profile, uint64_t number)
                                                               {PP_ACCOUNT_OWN_NS, 2 * (number + 1)},
                                                               {PP_ACCOUNT_SAMPLES, number + 1},
                                                               {0, 0}});
-    add(profile, &log);
+    add_log(profile, &log);
 }
 
 /* Whichever parts are there, in whatever order: the sums are those of what is left, and the rest is named. */
@@ -201,7 +191,7 @@ TEST(interpreters_may_come_later)
             fixture_block(&log, PP_BLOCK_PROCESS, later.data, later.length);
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 10}, {0, 0}});
         later.length = 0;
-        add(profile, &log);
+        add_log(profile, &log);
     }
     free(later.data);
     assert_int_equal(profile->processes.items[1].pid, 2); /* what the later block does not have stays */
@@ -225,7 +215,7 @@ TEST(intervals_stay_apart_on_demand)
     struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     assert_int_equal(profile->intervals.count, 2);
     assert_int_equal(profile->samples.items[0].interval, 1);
     pt_profile_free(profile);
@@ -241,7 +231,7 @@ TEST(cpu_time_outlives_lost_definitions)
     uint32_t orphan = fixture_node(&log, 3, 99);
     fixture_sample(&log, 12, orphan, 34, 0, 1, 10);
     fixture_sample(&log, 12, 40, 0, 0, 1, 10);
-    add(profile, &log);
+    add_log(profile, &log);
     assert_int_equal(pt_profile_cpu_ns(profile), 20);
     const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
     struct pt_view *view = pt_view_new(profile, &options);
@@ -263,7 +253,7 @@ TEST(time_without_a_process_does_not_count)
         fixture_process(&log, &(struct fixture_process){
                                   .run = "r", .instance = instance, .pid = i + 1, .start_unix_ns = lives[i][0]});
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_END_UNIX_NS, lives[i][1]}, {0, 0}});
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(pt_profile_accounting(profile).wall_ns, 30 + 10);
@@ -333,7 +323,7 @@ TEST(collapsed_stacks_tell_apart_what_is_asked_for)
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     char *text = export_text(
         profile, &(struct pt_export_options){.samples = true, .lines = true, .threads = true, .processes = true});
     assert_string_equal(
@@ -360,7 +350,7 @@ TEST(separators_within_names_are_replaced)
     uint32_t code = fixture_code(&log, "a;b\nc", "x;y.py", 0);
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_python(&log, code, 0)), 0, 0, 1, 10);
     fixture_sample(&log, 0, 0, 0, 0, 1, 5);
-    add(profile, &log);
+    add_log(profile, &log);
     char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "[no stack] 5\na:b c (x:y.py) 10\n");
     free(text);
@@ -369,12 +359,10 @@ TEST(separators_within_names_are_replaced)
 
 TEST(nothing_sampled_is_no_problem)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, NULL);
     assert_int_equal(profile->processes.count, 1);
     char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "");
@@ -399,7 +387,7 @@ TEST(deep_stacks_are_no_problem)
     for (int i = 0; i < DEPTH; i++)
         node = fixture_node(&log, node, frame);
     fixture_sample(&log, 0, node, 0, 0, 1, 10);
-    add(profile, &log);
+    add_log(profile, &log);
     const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count;
@@ -442,7 +430,7 @@ TEST(alike_warnings_are_one)
         fixture_process(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid});
         fixture_notice(&log, 1, "samples cost 2.50 %: 50 of 100");
         fixture_notice(&log, 1, pid == 1 ? "another" : "samples cost 12 %: 25 of 100");
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_summary_warnings(profile, PT_NONE, collect, text);
     assert_non_null(strstr(text, "process 2 and 1 more: samples cost 12 %: 25 of 100; the last of 3 like this\n"));

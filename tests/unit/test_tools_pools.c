@@ -1,7 +1,6 @@
 /* CPU of threads without Python under what the main thread waited in. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/select.h"
-#include "unit.h"
 
 #define START_NS 1700000000000000000u
 #define WALL_NS  1000000000u
@@ -52,10 +51,9 @@ static struct pt_profile *pool(bool join, enum pt_keep keep, bool timed)
     fixture_samples_at(&log, START_NS + 2 * (uint64_t)WALL_NS, WALL_NS, second, 1);
     fixture_exit(&log);
     struct pt_profile *profile = pt_profile_new(&request);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "pool"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 0);
     pt_profile_finish(profile);
-    fixture_end(&log);
     assert_true(pt_select(profile));
     return profile;
 }

@@ -1,9 +1,7 @@
 /* Columns of Python frames: from the log to the profile, the views that must not split by them, the text they mark. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/load/source_text.h"
-#include "tools/model/model.h"
-#include "unit.h"
 #include <locale.h>
 
 void before_all(void)
@@ -25,8 +23,7 @@ static struct pt_profile *three_expressions(void)
                                fixture_python_at(&log, code, reversed), fixture_python(&log, code, 12)};
     for (unsigned i = 0; i < 4; i++)
         fixture_sample(&log, 0, fixture_node(&log, 0, frames[i]), 0, 0, 1, 10);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(profile, &log);
     return profile;
 }
 
@@ -70,9 +67,8 @@ TEST(a_record_that_ends_within_the_columns_is_damaged)
     fixture_code(&log, "f", "x.py", 10);
     static const unsigned char payload[] = {1, 5, PP_FRAME_PYTHON, 1, 12, 12, 5};
     fixture_block(&log, PP_BLOCK_FRAMES, payload, sizeof payload);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 1);
-    fixture_end(&log);
     pt_profile_free(profile);
 }
 

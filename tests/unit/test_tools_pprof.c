@@ -1,8 +1,7 @@
 /* The pprof export, decoded here: what strict readers insist on, and the sums. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/log/cursor.h"
-#include "unit.h"
 
 #include <zlib.h>
 
@@ -87,8 +86,7 @@ static struct pt_profile *example(void)
     for (unsigned i = 0; i < 2; i++) {
         struct fixture log;
         fixture_example(&log, 100 + 100 * i, BIAS + i * 0x1000000);
-        pt_profile_add_segment(profile, log.file.data, log.file.length, "test");
-        fixture_end(&log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     return profile;

@@ -1,10 +1,9 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "random.h"
 #include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
 #include "tools/report/request_columns.h"
-#include "unit.h"
 #include <math.h>
 
 #define S UINT64_C(1000000000)
@@ -39,9 +38,8 @@ static void add_segment(struct pt_profile *profile, uint64_t segment, const char
     put(&log, 10 * S * (segment + 1), segment ? second : first, 90, 10);
     put(&log, 10 * S * (segment + 1), segment ? first : second, 1, 0);
     put(&log, 10 * S * (segment + 1), 0, 0, 0);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 0);
-    fixture_end(&log);
 }
 
 static struct pt_request_sums of(const struct pt_profile *profile, const char *endpoint, uint32_t process)
@@ -120,11 +118,10 @@ TEST(what_is_cut_is_counted_as_damage)
         fixture_string(&log, "/a");
         fixture_block(&log, PP_BLOCK_REQUESTS, whole.file.data + header, cut);
         put(&log, 10 * S, 1, 90, 10);
-        assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+        add_log(profile, &log);
         assert_true(profile->losses.damaged_records <= 1);
         assert_true(cut < 2 * times || profile->losses.damaged_records == 1);
         assert_int_equal(of(profile, "/a", PT_NONE).count, 101);
-        fixture_end(&log);
         pt_profile_free(profile);
     }
     fixture_end(&whole);

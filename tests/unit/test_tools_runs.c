@@ -47,10 +47,7 @@ static void write_log(const struct made *made)
                                  {PP_ACCOUNT_END_UNIX_NS, START_NS + made->start_ns + SECOND_NS}, {0, 0}});
     if (made->exits)
         fixture_exit(&log);
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, log.file.length, file), log.file.length);
-    fclose(file);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
 }
 

@@ -1,8 +1,7 @@
 /* What the options leave of a profile. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/fold.h"
 #include "tools/query/select.h"
-#include "unit.h"
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
@@ -13,9 +12,8 @@ static struct pt_profile *example(const struct pt_load_request *request, uint64_
     struct pt_profile *profile = pt_profile_new(request);
     profile->run_start_unix_ns = start;
     fixture_example(&log, 100, BIAS);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "example"), PT_READ_OK);
+    add_log(profile, &log);
     pt_profile_finish(profile);
-    fixture_end(&log);
     return profile;
 }
 

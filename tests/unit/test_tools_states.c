@@ -1,9 +1,8 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/gil_gc.h"
 #include "tools/view/call_tree.h"
-#include "unit.h"
 
 #define KNOWN (PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN)
 #define HELD  (KNOWN | PP_STATE_HOLDS_GIL)
@@ -42,19 +41,16 @@ static void sample(struct log *log, uint32_t node, uint32_t state, uint64_t ns)
     fixture_sample(&log->log, log->thread, node, 0, state, 1, ns);
 }
 
-static struct pt_profile *profile_of(struct log *log)
+static struct pt_profile *profile_with_gc(struct log *log)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
-    assert_int_equal(pt_profile_add_segment(profile, log->log.file.data, log->log.file.length, "test"), PT_READ_OK);
-    fixture_end(&log->log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log->log, NULL);
     pt_states_add_gc_frames(profile);
     return profile;
 }
 
 static char *collapsed(struct log *log, bool gil)
 {
-    struct pt_profile *profile = profile_of(log);
+    struct pt_profile *profile = profile_with_gc(log);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -74,7 +70,7 @@ TEST(shares_are_of_what_is_known)
     sample(&log, log.outer, PP_STATE_HOLDS_GIL | PP_STATE_GC, 8); /* without the known bits they say nothing */
     sample(&log, log.outer, PP_STATE_ESTIMATED, 16);
     sample(&log, log.outer, PP_STATE_GC_KNOWN, 32); /* free-threaded */
-    struct pt_profile *profile = profile_of(&log);
+    struct pt_profile *profile = profile_with_gc(&log);
     struct pt_states all = pt_states_of(profile, PT_NONE), *threads = pt_states_by(profile, true);
     assert_int_equal(all.gil_ns, 5);
     assert_int_equal(all.gil_known_ns, 7);

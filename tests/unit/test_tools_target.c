@@ -63,35 +63,15 @@ static void write_log(uint64_t pid, uint64_t ppid)
 {
     char name[128], instance[16];
     struct fixture log;
-    struct fixture_bytes fields = {0};
     snprintf(instance, sizeof instance, "i%d", (int)pid);
     snprintf(name, sizeof name, "%d-1.pyprof", (int)pid);
     fixture_begin(&log);
-    const uint64_t numbers[][2] = {
-        {PP_PROCESS_PID, pid}, {PP_PROCESS_PPID, ppid}, {PP_PROCESS_SEGMENT, 0}, {PP_PROCESS_START_UNIX_NS, 200}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct fixture_bytes value = {0};
-        fixture_varint(&value, numbers[i][1]);
-        fixture_varint(&fields, numbers[i][0]);
-        fixture_varint(&fields, value.length);
-        fixture_append(&fields, value.data, value.length);
-        free(value.data);
-    }
-    fixture_varint(&fields, PP_PROCESS_RUN);
-    fixture_varint(&fields, 1);
-    fixture_append(&fields, "r", 1);
-    fixture_varint(&fields, PP_PROCESS_INSTANCE);
-    fixture_varint(&fields, strlen(instance));
-    fixture_append(&fields, instance, strlen(instance));
-    fixture_block(&log, PP_BLOCK_PROCESS, fields.data, fields.length);
+    fixture_child(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid, .start_unix_ns = 200},
+                  &(struct fixture_origin){.ppid = ppid});
     fixture_sample(&log, fixture_thread(&log, pid, "t"), fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1,
                    10);
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, log.file.length, file), log.file.length);
-    assert_int_equal(fclose(file), 0);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
-    free(fields.data);
 }
 
 /* 5 is the parent of 40, that of 30, that of 2; 6 and its child 3 are others. 40 comes last. */

@@ -1,10 +1,9 @@
 /* Samples of traces that were kept: which ones a request gets, their ids and times, and that no CPU time is there
  * twice. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/model/traces.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
-#include "unit.h"
 #include <inttypes.h>
 
 #define START_NS  1700000000000000000u
@@ -62,8 +61,7 @@ static struct pt_profile *loaded(const struct pt_load_request *request, bool who
     for (uint64_t pid = 7; pid <= 17; pid += 10) {
         struct fixture log;
         put_process(&log, pid, whole);
-        assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
-        fixture_end(&log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     return profile;
@@ -137,13 +135,10 @@ TEST(an_id_must_be_of_one_trace)
 TEST(a_profile_without_traces_says_so)
 {
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace", .messages = &messages};
-    struct pt_profile *profile = pt_profile_new(&request);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/srv", NULL, NULL, 0, 7, 0});
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &request);
     assert_false(pt_select(profile));
     assert_non_null(strstr(said, "PYPROF_TRACES=0.01"));
     pt_profile_free(profile);
@@ -247,11 +242,9 @@ TEST(merged_profiles_have_the_traces_of_both)
     struct fixture log;
     uint64_t count;
     fixture_example(&log, 100, 0);
-    assert_int_equal(pt_profile_add_segment(into, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(into, &log);
     put_process(&log, 7, true);
-    assert_int_equal(pt_profile_add_segment(from, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(from, &log);
     assert_true(pt_profile_merge(into, from, NULL, 0));
     pt_profile_finish(into);
     assert_int_equal(into->traces.count, 3);

@@ -41,14 +41,6 @@ static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
     return 1;
 }
 
-static void write_file(const char *name, const void *data, size_t length)
-{
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, length, file), length);
-    fclose(file);
-}
-
 /* A native function of this program that has no name in the log, called by those of the example. */
 static void write_log(unsigned side, const char *program, const void *build_id, size_t length)
 {
@@ -60,10 +52,10 @@ static void write_log(unsigned side, const char *program, const void *build_id, 
         fixture_module(&log, program, bias, address & ~UINT64_C(0xfff), address + 0x1000, 0, build_id, length);
     uint32_t node = fixture_node(&log, 1, fixture_native(&log, module, address + 2, NULL, 0));
     fixture_sample(&log, 1, node, 0, PP_STATE_GC_KNOWN | PP_STATE_GC, 1, 20000000);
-    write_file(sides[side].log, log.file.data, log.file.length);
+    fixture_write(sides[side].log, log.file.data, log.file.length);
     if (!side) {
         log.file.data[log.file.length / 2] ^= 0x41;
-        write_file("damaged.pyprof", log.file.data, log.file.length);
+        fixture_write("damaged.pyprof", log.file.data, log.file.length);
     }
     fixture_end(&log);
 }
@@ -82,7 +74,7 @@ void before_all(void)
         write_log(side, program, build_id, (size_t)length);
     elf_end(elf);
     close(descriptor);
-    write_file("empty.pyprof", "", 0);
+    fixture_write("empty.pyprof", "", 0);
     assert_true(length > 0);
 }
 
