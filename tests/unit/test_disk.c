@@ -1,7 +1,6 @@
 /* PYPROF_MAX_DISK: which profiles are removed, and which never. */
 #include "preload/log/disk.h"
 #include "unit.h"
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>

@@ -20,8 +20,6 @@ static bool tables_full(const struct pp_tables *tables)
 #include "preload/flush/write_interval.c"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
 
 #define MS     1000000u
 #define FRAMES 40u

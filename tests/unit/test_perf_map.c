@@ -5,7 +5,6 @@
 #include "../workloads/lib/jit_object.h"
 #include "random.h"
 #include "unit.h"
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -4,7 +4,6 @@
 #include "preload/log/segment.h"
 #include "unit.h"
 #include <dirent.h>
-#include <errno.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>

@@ -5,7 +5,6 @@
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
 #include <inttypes.h>
-#include <zlib.h>
 
 static const struct pt_load_request with_times = {.timed = true};
 

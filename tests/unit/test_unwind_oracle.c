@@ -5,7 +5,6 @@
 #include <alloca.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
 #include <signal.h>
 #include <sys/time.h>
 #include <time.h>
