@@ -55,9 +55,10 @@ TEST(test_own_functions)
     assert_true(module->build_id_length > 0);
 }
 
-static struct {
-    uint64_t words[3];
-} a_static_variable = {{1, 2, 3}};
+/* A sanitizer makes the variables of C larger. */
+__asm__(
+    ".data\n.type a_static_variable, @object\n.size a_static_variable, 24\na_static_variable: .quad 1, 2, 3\n.text");
+extern uint64_t a_static_variable[3];
 
 /* By its name and size, without all the names of the table. */
 TEST(test_variable)
@@ -67,7 +68,7 @@ TEST(test_variable)
     uint64_t value = 0, size = sizeof a_static_variable;
     assert_true(source.fd >= 0);
     assert_true(pp_elf_source_variable(&source, false, "a_static_variable", size, &value));
-    assert_int_equal(module_of((void *)&a_static_function)->bias + value, (uintptr_t)&a_static_variable);
+    assert_int_equal(module_of((void *)&a_static_function)->bias + value, (uintptr_t)a_static_variable);
     assert_false(pp_elf_source_variable(&source, false, "a_static_variable", size + 8, &value));
     assert_false(pp_elf_source_variable(&source, false, "a_static_variabl", size, &value));
     assert_false(pp_elf_source_variable(&source, true, "a_static_variable", size, &value));
