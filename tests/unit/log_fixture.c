@@ -57,6 +57,13 @@ static void append_text(struct fixture_bytes *payload, uint64_t key, const char 
         append_field(payload, key, text, strlen(text));
 }
 
+void fixture_write(const char *path, const void *data, size_t length)
+{
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(data, 1, length, file) != length || fclose(file) != 0)
+        abort();
+}
+
 void fixture_begin(struct fixture *log)
 {
     *log = (struct fixture){0};

@@ -29,6 +29,9 @@ struct fixture {
 void fixture_begin(struct fixture *log);
 void fixture_end(struct fixture *log); /* frees; no END block */
 
+/* Makes a file of these bytes, as those of a log. */
+void fixture_write(const char *path, const void *data, size_t length);
+
 /* Any block, with a right header. */
 void fixture_block(struct fixture *log, uint32_t type, const void *payload, size_t length);
 

@@ -4,16 +4,11 @@
 #include "preload/capture/capture.h"
 #include "preload/start.h"
 #include "preload/threads/registry.h"
+#include "unit.h"
 #include <errno.h>
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define MS 1000000u
 
@@ -22,19 +17,16 @@ static const struct pp_ticks ticks = {.period_ns = 10 * MS, .tick_ns = 4 * MS};
 static struct pp_account account;
 static struct pp_slot *slot;
 
-static int reset(void **state)
+void before_each(void)
 {
-    (void)state;
     account = (struct pp_account){0};
     slot = calloc(1, sizeof *slot);
-    return slot ? 0 : -1;
+    assert_non_null(slot);
 }
 
-static int done(void **state)
+void after_each(void)
 {
-    (void)state;
     free(slot);
-    return 0;
 }
 
 /* A sample at cpu_ms of the thread's clock, whose previous one was at previous_ms. */
@@ -49,9 +41,8 @@ static struct pp_charge sample(uint64_t previous_ms, uint64_t cpu_ms, uint32_t i
     return pp_account_sample(&account, slot, &record, &ticks);
 }
 
-static void a_sample_weighs_what_was_used(void **state)
+TEST(a_sample_weighs_what_was_used)
 {
-    (void)state;
     struct pp_charge charge = sample(0, 10, 0, 0);
     assert_int_equal(charge.sampled_ns, 10 * MS);
     assert_int_equal(charge.unsampled_ns, 0);
@@ -61,9 +52,8 @@ static void a_sample_weighs_what_was_used(void **state)
 
 /* Measured: 751 ms of work between the ticks fell on the next function that met one, and f came out as 16 ms; given the
  * bound, a job of 20 ms came out as 60. */
-static void a_backlog_does_not_fall_on_the_next_sample(void **state)
+TEST(a_backlog_does_not_fall_on_the_next_sample)
 {
-    (void)state;
     assert_int_equal(sample(0, 34, 0, 0).sampled_ns, 34 * MS);
     struct pp_charge charge = sample(34, 34 + 751, 0, 751);
     assert_int_equal(charge.sampled_ns, 9 * MS);
@@ -72,9 +62,8 @@ static void a_backlog_does_not_fall_on_the_next_sample(void **state)
 }
 
 /* 8 ms behind the timer now and then is chance; always, it is work between the ticks that others are billed for. */
-static void what_is_late_all_the_time_is_in_step(void **state)
+TEST(what_is_late_all_the_time_is_in_step)
 {
-    (void)state;
     uint64_t at_ms = 0;
     for (unsigned i = 0; i < 40; i++, at_ms += 18)
         assert_int_equal(sample(at_ms, at_ms + 18, 0, 0).sampled_ns, 18 * MS);
@@ -88,9 +77,8 @@ static void what_is_late_all_the_time_is_in_step(void **state)
     assert_int_equal(sample(at_ms, at_ms + 18, 0, 0).sampled_ns, 18 * MS);
 }
 
-static void pushed_off_it_may_be_later_by_a_tick_each_time(void **state)
+TEST(pushed_off_it_may_be_later_by_a_tick_each_time)
 {
-    (void)state;
     assert_int_equal(sample(0, 200, 42, 200).sampled_ns, 200 * MS);
     assert_int_equal(account.unsampled_ns, 0);
     assert_int_equal(sample(200, 400, 41, 200).sampled_ns, 9 * MS);
@@ -102,9 +90,8 @@ static void pushed_off_it_may_be_later_by_a_tick_each_time(void **state)
 }
 
 /* Measured: a job of 20 ms beside bursts in step with the ticks, in a crowd, came out as 35. */
-static void what_went_to_sleep_was_not_pushed_off(void **state)
+TEST(what_went_to_sleep_was_not_pushed_off)
 {
-    (void)state;
     struct pp_record_sample record = {.cpu_ns = 94 * MS, .voluntary = 62, .involuntary = 20, .counted_ns = 94 * MS};
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 9 * MS);
     slot->flush.mean_late_ns = 0;
@@ -114,9 +101,8 @@ static void what_went_to_sleep_was_not_pushed_off(void **state)
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 94 * MS);
 }
 
-static void an_end_closes_the_thread(void **state)
+TEST(an_end_closes_the_thread)
 {
-    (void)state;
     struct pp_record_sample record = {
         .cpu_ns = 20 * MS, .cpu_previous_ns = 8 * MS, .profiler_ns = MS, .lost_ns = 7 * MS, .lost_samples = 2};
     struct pp_charge charge = pp_account_sample(&account, slot, &record, &ticks);
@@ -145,9 +131,8 @@ static uint64_t share(uint64_t cpu_ms, uint64_t due_ms)
     return pp_account_sample(&account, slot, &record, &ticks).sampled_ns / MS;
 }
 
-static void a_sample_of_two_clocks_leaves_the_other_clock_its_part(void **state)
+TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part)
 {
-    (void)state;
     /* the thread's own code, after 30 ms of which 20 were in system calls, and then a call */
     assert_int_equal(share(30, 10), 10);
     assert_int_equal(share(31, 14), 14);
@@ -161,9 +146,8 @@ static void a_sample_of_two_clocks_leaves_the_other_clock_its_part(void **state)
     assert_int_equal(account.sampled_ns, 50 * MS);
 }
 
-static void what_switches_cost_for_an_event_is_our_own(void **state)
+TEST(what_switches_cost_for_an_event_is_our_own)
 {
-    (void)state;
     struct pp_record_sample record = {.cpu_ns = 10 * MS, .due_ns = 10 * MS, .switches_ns = MS};
     assert_int_equal(pp_account_sample(&account, slot, &record, &ticks).sampled_ns, 9 * MS);
     assert_int_equal(account.profiler_ns, MS);
@@ -175,9 +159,8 @@ static void what_switches_cost_for_an_event_is_our_own(void **state)
     assert_int_equal(account.sampled_ns + (uint64_t)account.profiler_ns, 11 * MS);
 }
 
-static void what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart(void **state)
+TEST(what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart)
 {
-    (void)state;
     struct pp_record_sample record = {.cpu_ns = 10 * MS, .by_ticks = true, .voluntary = 5, .counted_ns = 10 * MS};
     pp_account_sample(&account, slot, &record, &ticks);
     assert_int_equal(account.uneven_ns, 10 * MS);
@@ -209,42 +192,10 @@ static void use_cpu(uint64_t ns)
         ;
 }
 
-static void *waits(void *lock)
+/* What no live thread has used is of those that have ended, even if their ends have taken long.
+ * This is before all tests that make a thread. */
+TEST(long_exits_are_billed_where_all_threads_are_known)
 {
-    pthread_mutex_lock(lock);
-    pthread_mutex_unlock(lock);
-    return NULL;
-}
-
-/* No thread is registered, so the whole clock is a residue. While there is a thread without a slot it may be its. */
-static void exits_are_billed_up_to_a_bound(void **state)
-{
-    (void)state;
-    pthread_t other;
-    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    pthread_mutex_lock(&lock);
-    assert_return_code(pthread_create(&other, NULL, waits, &lock), errno);
-    use_cpu(MS);
-    account.exited_threads = 3;
-    uint64_t own = 0;
-    uint64_t fresh = account_close(&own, 0);
-    assert_true(fresh <= 3 * 20000);
-    assert_int_equal(account.thread_exit_ns, fresh);
-    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + account.thread_exit_ns) + account.difference_ns);
-    /* it never goes back, and what waits for a place is pending */
-    own = account.cpu_ns;
-    account.exited_cpu_ns = 5 * MS;
-    assert_int_equal(account_close(&own, 5 * MS), 0);
-    assert_int_equal(account.thread_exit_ns, fresh);
-    assert_int_equal(account.pending_ns, 5 * MS);
-    pthread_mutex_unlock(&lock);
-    pthread_join(other, NULL);
-}
-
-/* What no live thread has used is of those that have ended, even if their ends have taken long. */
-static void long_exits_are_billed_where_all_threads_are_known(void **state)
-{
-    (void)state;
     uint64_t own = 0;
     use_cpu(20 * MS);
     assert_int_equal(account_close(&own, 0), 0); /* none has ended */
@@ -266,10 +217,40 @@ static void long_exits_are_billed_where_all_threads_are_known(void **state)
     assert_in_range(account.thread_exit_ns, 0, 10 * MS);
 }
 
-/* Two threads that have vanished: the clock of the first was read just now, that of the second a while ago. */
-static void last_parts_are_taken_from_what_is_missing(void **state)
+static void *waits(void *lock)
 {
-    (void)state;
+    pthread_mutex_lock(lock);
+    pthread_mutex_unlock(lock);
+    return NULL;
+}
+
+/* No thread is registered, so the whole clock is a residue. While there is a thread without a slot it may be its. */
+TEST(exits_are_billed_up_to_a_bound)
+{
+    pthread_t other;
+    pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&lock);
+    assert_return_code(pthread_create(&other, NULL, waits, &lock), errno);
+    use_cpu(MS);
+    account.exited_threads = 3;
+    uint64_t own = 0;
+    uint64_t fresh = account_close(&own, 0);
+    assert_true(fresh <= 3 * 20000);
+    assert_int_equal(account.thread_exit_ns, fresh);
+    assert_int_equal((int64_t)account.cpu_ns, (int64_t)(own + account.thread_exit_ns) + account.difference_ns);
+    /* it never goes back, and what waits for a place is pending */
+    own = account.cpu_ns;
+    account.exited_cpu_ns = 5 * MS;
+    assert_int_equal(account_close(&own, 5 * MS), 0);
+    assert_int_equal(account.thread_exit_ns, fresh);
+    assert_int_equal(account.pending_ns, 5 * MS);
+    pthread_mutex_unlock(&lock);
+    pthread_join(other, NULL);
+}
+
+/* Two threads that have vanished: the clock of the first was read just now, that of the second a while ago. */
+TEST(last_parts_are_taken_from_what_is_missing)
+{
     static struct pp_slot gone[2];
     uint64_t own = 0;
     memset(gone, 0, sizeof gone);
@@ -308,9 +289,8 @@ static void comes_in_between(int number)
 }
 
 /* Whatever comes between two clocks of one reading, 2 ms here: they are read again until they belong together. */
-static void clocks_are_read_together(void **state)
+TEST(clocks_are_read_together)
 {
-    (void)state;
     timer_t timer;
     signal(SIGALRM, comes_in_between);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGALRM};
@@ -333,9 +313,8 @@ static void clocks_are_read_together(void **state)
 }
 
 /* Those of a crowd that had no sample since are left alone, and what they have used is pending, until it is much. */
-static void a_crowd_is_not_read_each_time(void **state)
+TEST(a_crowd_is_not_read_each_time)
 {
-    (void)state;
     enum { CROWD = 300 };
     static struct pp_slot crowd[CROWD];
     memset(crowd, 0, sizeof crowd);
@@ -366,26 +345,4 @@ static void a_crowd_is_not_read_each_time(void **state)
     account_close(&own, 0);
     assert_true(crowd[0].flush.clock_ns >= second_ns + 12 * MS);
     memset(pp_capture.slots, 0, sizeof pp_capture.slots);
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, reset, done)
-    const struct CMUnitTest tests[] = {
-        TEST(a_sample_weighs_what_was_used),
-        TEST(a_sample_of_two_clocks_leaves_the_other_clock_its_part),
-        TEST(what_switches_cost_for_an_event_is_our_own),
-        TEST(what_ticks_alone_sample_of_threads_that_wait_often_is_summed_apart),
-        TEST(a_backlog_does_not_fall_on_the_next_sample),
-        TEST(what_is_late_all_the_time_is_in_step),
-        TEST(what_went_to_sleep_was_not_pushed_off),
-        TEST(pushed_off_it_may_be_later_by_a_tick_each_time),
-        TEST(an_end_closes_the_thread),
-        TEST(long_exits_are_billed_where_all_threads_are_known), /* before any that makes a thread */
-        TEST(exits_are_billed_up_to_a_bound),
-        TEST(last_parts_are_taken_from_what_is_missing),
-        TEST(clocks_are_read_together),
-        TEST(a_crowd_is_not_read_each_time),
-    };
-    return cmocka_run_group_tests_name("account", tests, NULL, NULL);
 }

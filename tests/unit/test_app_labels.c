@@ -46,7 +46,6 @@ TEST(not_utf8)
 TEST(longest)
 {
     char text[PP_CONTEXT_TEXT_MAX + 1];
-    (void)state;
     for (size_t i = 0; i < PP_CONTEXT_TEXT_MAX; i++)
         text[i] = "a=;"[i % 3];
     text[PP_CONTEXT_TEXT_MAX] = 0;

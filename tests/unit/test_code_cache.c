@@ -2,13 +2,7 @@
 #include "preload/base/process.h"
 #include "preload/capture/code_cache.h"
 #include "preload/capture/slot_memory.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define UNITS 10
 
@@ -43,9 +37,8 @@ static void make_text(struct text *text, const char *ascii, uintptr_t hash)
     memcpy(text->ascii, ascii, text->length);
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
-    (void)state;
     atomic_store(&pp_process.pid, getpid());
     python.layout = (struct pp_python_layout){
         .minor = 11,
@@ -71,7 +64,7 @@ static int set_up(void **state)
         .bytes = {.length = offsetof(struct bytes, length), .data = offsetof(struct bytes, data)},
     };
     python.code_type = (uintptr_t)&code_type;
-    return pp_slot_memory_begin(&slot) ? 0 : -1;
+    assert_true(pp_slot_memory_begin(&slot));
 }
 
 /* Begins with no code object known. */
@@ -136,9 +129,8 @@ static void check_what_all_have(void)
     assert_int_equal(resolve_again(), 0);
 }
 
-static void by_contents(void **state)
+TEST(by_contents)
 {
-    (void)state;
     python.layout.unique_version = false;
     check_what_all_have();
     other_name.hash++;
@@ -159,9 +151,8 @@ static void by_contents(void **state)
     assert_int_equal(resolve_again(), 0);
 }
 
-static void by_version(void **state)
+TEST(by_version)
 {
-    (void)state;
     python.layout.unique_version = true;
     check_what_all_have();
     code.version++;
@@ -175,9 +166,8 @@ static void by_version(void **state)
 }
 
 /* Each frame has its own code unit, and is refused where that is outside the code. */
-static void frames_of_one_function(void **state)
+TEST(frames_of_one_function)
 {
-    (void)state;
     make_code();
     for (uint32_t frame = 0; frame < 5; frame++)
         execute(frame, (int)frame - 1);
@@ -203,14 +193,4 @@ static void frames_of_one_function(void **state)
     code.type = 1;
     code.qualname = code.line_table = 8;
     assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0), PP_REASON_PYTHON_TORN);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(by_contents),
-        cmocka_unit_test(by_version),
-        cmocka_unit_test(frames_of_one_function),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
 }

@@ -12,20 +12,17 @@ static struct {
     char rest[64 + TABLE_BYTES];
 } record;
 
-static int reset(void **state)
+void before_each(void)
 {
-    (void)state;
     pp_codes_reset();
     slot = calloc(1, sizeof *slot);
-    return slot && pp_slot_memory_begin(slot) ? 0 : -1;
+    assert_true(slot && pp_slot_memory_begin(slot));
 }
 
-static int done(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_slot_memory_end(slot);
     free(slot);
-    return 0;
 }
 
 static uint32_t epoch(void)
@@ -52,7 +49,7 @@ static void define(uint32_t entry, unsigned number, uint32_t table_bytes)
     pp_codes_define(slot, &record.head);
 }
 
-TEST_WITH(the_same_content_is_one_code, reset, done)
+TEST(the_same_content_is_one_code)
 {
     uint32_t first, second, third;
     define(1, 1, 10);
@@ -70,7 +67,7 @@ TEST_WITH(the_same_content_is_one_code, reset, done)
     assert_null(pp_codes_find(slot, epoch(), pp_slot_code_numbers(slot), &third));
 }
 
-TEST_WITH(the_number_of_changes_tells_of_other_answers_only, reset, done)
+TEST(the_number_of_changes_tells_of_other_answers_only)
 {
     uint32_t number;
     define(1, 1, 10);
@@ -100,7 +97,7 @@ static unsigned fill_generation(unsigned from)
     return number - from;
 }
 
-TEST_WITH(a_full_generation_begins_another_and_the_older_one_lives_on, reset, done)
+TEST(a_full_generation_begins_another_and_the_older_one_lives_on)
 {
     uint32_t number, old = epoch();
     fill_generation(1000);
@@ -118,7 +115,7 @@ TEST_WITH(a_full_generation_begins_another_and_the_older_one_lives_on, reset, do
     assert_null(pp_codes_find(slot, epoch() + 1, 6, &number));
 }
 
-TEST_WITH(memory_is_bounded, reset, done)
+TEST(memory_is_bounded)
 {
     /* as many in each generation: nothing of the older ones is left in it */
     unsigned first = fill_generation(0);
@@ -128,7 +125,7 @@ TEST_WITH(memory_is_bounded, reset, done)
     }
 }
 
-TEST_WITH(forgotten_all_at_once, reset, done)
+TEST(forgotten_all_at_once)
 {
     uint32_t number, old = epoch();
     define(1, 1, 10);

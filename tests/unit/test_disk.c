@@ -1,7 +1,6 @@
 /* PYPROF_MAX_DISK: which profiles are removed, and which never. */
 #include "preload/log/disk.h"
 #include "unit.h"
-#include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -13,21 +12,14 @@
 #define KIB    1024u
 #define NO_PID (1u << 22) /* from here on there are none */
 
-static char root[64];
-
-static int make_root(void **state)
+void before_each(void)
 {
-    (void)state;
-    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
-    return mkdtemp(root) ? chdir(root) : -1;
+    scratch_make();
 }
 
-static int remove_root(void **state)
+void after_each(void)
 {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "cd / && rm -rf '%s'", root);
-    return system(command);
+    scratch_remove();
 }
 
 /* The file was written last when its name says that it was made, `later` seconds after that. */
@@ -58,13 +50,13 @@ static const char *log_name(unsigned number)
     return name;
 }
 
-TEST_WITH(the_oldest_go_first, make_root, remove_root)
+TEST(the_oldest_go_first)
 {
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 100 * KIB);
-    struct pp_disk_removed removed = pp_disk_trim(root, "none", 1100 * KIB);
+    struct pp_disk_removed removed = pp_disk_trim(scratch_path, "none", 1100 * KIB);
     assert_int_equal(removed.files, 0);
-    removed = pp_disk_trim(root, "none", 800 * KIB);
+    removed = pp_disk_trim(scratch_path, "none", 800 * KIB);
     /* 1,000 KiB are to become 700 at most */
     assert_int_equal(removed.files, 3);
     assert_int_equal(removed.bytes, 300 * KIB);
@@ -73,25 +65,25 @@ TEST_WITH(the_oldest_go_first, make_root, remove_root)
 }
 
 /* A process in another container, of which no pid is known here, has written to one file for long. */
-TEST_WITH(what_was_written_lately_stays, make_root, remove_root)
+TEST(what_was_written_lately_stays)
 {
     put_written(log_name(0), 100 * KIB, 3600);
     for (unsigned i = 1; i < 10; i++)
         put_file(log_name(i), 100 * KIB);
-    assert_int_equal(pp_disk_trim(root, "none", 800 * KIB).files, 3);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", 800 * KIB).files, 3);
     for (unsigned i = 0; i < 10; i++)
         assert_int_equal(access(log_name(i), F_OK), i >= 1 && i < 4 ? -1 : 0);
 }
 
-TEST_WITH(small_files_count_as_the_blocks_they_take, make_root, remove_root)
+TEST(small_files_count_as_the_blocks_they_take)
 {
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 1);
-    assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 0);
-    assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 3);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", 40 * KIB).files, 0);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", 32 * KIB).files, 3);
 }
 
-TEST_WITH(nothing_else_is_touched, make_root, remove_root)
+TEST(nothing_else_is_touched)
 {
     static const char *const others[] = {
         "baseline.pyprof",     "1-2-0000000.pyprof", "1-2-00000000.pyprof.gz",
@@ -112,7 +104,7 @@ TEST_WITH(nothing_else_is_touched, make_root, remove_root)
         assert_int_equal(chown(log_name(5), 12345, 12345), 0);
     }
     /* even if the own one is the oldest, and more than the limit alone */
-    struct pp_disk_removed removed = pp_disk_trim(root, own, 100 * KIB);
+    struct pp_disk_removed removed = pp_disk_trim(scratch_path, own, 100 * KIB);
     assert_int_equal(removed.files, 1);
     assert_int_equal(access(log_name(1), F_OK), -1);
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -123,19 +115,19 @@ TEST_WITH(nothing_else_is_touched, make_root, remove_root)
 }
 
 /* More files than are looked at in one go. */
-TEST_WITH(many_files_go_in_order_too, make_root, remove_root)
+TEST(many_files_go_in_order_too)
 {
     enum { FILES = 1000, LEFT = 105 };
     for (unsigned i = 0; i < FILES; i++)
         put_file(log_name(i * 7 % FILES), 1);
-    struct pp_disk_removed removed = pp_disk_trim(root, "none", 120 * 4 * KIB);
+    struct pp_disk_removed removed = pp_disk_trim(scratch_path, "none", 120 * 4 * KIB);
     assert_int_equal(removed.files, FILES - LEFT);
     for (unsigned i = 0; i < FILES; i++)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
 }
 
 /* However small they are, no more files are kept than a process can measure in a moment. */
-TEST_WITH(there_are_no_more_than_32768_files, make_root, remove_root)
+TEST(there_are_no_more_than_32768_files)
 {
     enum { MAX = 32768, MORE = 100 };
     const uint64_t limit = (uint64_t)1 << 30;
@@ -143,16 +135,16 @@ TEST_WITH(there_are_no_more_than_32768_files, make_root, remove_root)
     assert_int_equal(utimensat(AT_FDCWD, "file", (struct timespec[2]){{0}}, 0), 0); /* each as old as its name says */
     for (unsigned i = 0; i < MAX + MORE; i++) {
         if (i == MAX)
-            assert_int_equal(pp_disk_trim(root, "none", limit).files, 0);
+            assert_int_equal(pp_disk_trim(scratch_path, "none", limit).files, 0);
         assert_int_equal(link("file", log_name(i)), 0);
     }
-    assert_int_equal(pp_disk_trim(root, "none", limit).files, MAX / 8 + MORE);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", limit).files, MAX / 8 + MORE);
     for (unsigned i = 0; i < MAX + MORE; i += 16)
         assert_int_equal(access(log_name(i), F_OK), i < MAX / 8 + MORE ? -1 : 0);
 }
 
 /* The newest file of each stays, however old; for one that ended its pid says that it is not there. */
-TEST_WITH(files_of_live_processes_stay, make_root, remove_root)
+TEST(files_of_live_processes_stay)
 {
     char idle[64], before[64], other[64];
     pid_t child = fork();
@@ -168,27 +160,27 @@ TEST_WITH(files_of_live_processes_stay, make_root, remove_root)
     put_file(before, 1);
     put_file(idle, 1);
     put_file(other, 1);
-    assert_int_equal(pp_disk_trim(root, "none", 40 * KIB).files, 295);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", 40 * KIB).files, 295);
     assert_int_equal(access(before, F_OK), -1);
     assert_int_equal(access(idle, F_OK) | access(other, F_OK), 0);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     put_file(log_name(400), 1);
-    assert_int_equal(pp_disk_trim(root, "none", 32 * KIB).files, 2);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", 32 * KIB).files, 2);
     assert_int_equal(access(idle, F_OK), -1);
     assert_int_equal(access(other, F_OK), 0);
 }
 
 /* A directory of another user, to which a link leads: what has such names there is not ours to remove. */
-TEST_WITH(links_of_others_are_not_followed, make_root, remove_root)
+TEST(links_of_others_are_not_followed)
 {
     char trap[80];
     if (geteuid() != 0)
         skip();
-    snprintf(trap, sizeof trap, "%s/trap", root);
+    snprintf(trap, sizeof trap, "%s/trap", scratch_path);
     assert_int_equal(mkdir("logs", 0700), 0);
     assert_int_equal(symlink("logs", trap), 0);
-    assert_int_equal(chmod(root, 01777) | chdir("logs"), 0);
+    assert_int_equal(chmod(scratch_path, 01777) | chdir("logs"), 0);
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 1);
     assert_int_equal(lchown(trap, 12345, 12345), 0);
@@ -205,7 +197,7 @@ static unsigned count_readings(uint64_t limit)
     if (pid == 0) {
         if (ptrace(PTRACE_TRACEME, 0, NULL, NULL) != 0 || raise(SIGSTOP) != 0)
             _exit(2);
-        _exit((int)pp_disk_trim(root, "none", limit).files);
+        _exit((int)pp_disk_trim(scratch_path, "none", limit).files);
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
@@ -222,7 +214,7 @@ static unsigned count_readings(uint64_t limit)
 }
 
 /* A directory that somebody has closed: one go, and not again and again. */
-TEST_WITH(what_cannot_be_removed_is_left, make_root, remove_root)
+TEST(what_cannot_be_removed_is_left)
 {
     enum { FILES = 300, USER = 12345 };
     bool is_root = geteuid() == 0;
@@ -230,18 +222,18 @@ TEST_WITH(what_cannot_be_removed_is_left, make_root, remove_root)
         put_file(log_name(i), 1);
         assert_int_equal(is_root ? chown(log_name(i), USER, (gid_t)-1) : 0, 0);
     }
-    assert_int_equal(chmod(root, 0555), 0);
+    assert_int_equal(chmod(scratch_path, 0555), 0);
     assert_int_equal(is_root ? seteuid(USER) : 0, 0);
     unsigned readings = count_readings(8 * KIB);
     assert_int_equal(is_root ? seteuid(0) : 0, 0);
-    assert_int_equal(chmod(root, 0700), 0);
+    assert_int_equal(chmod(scratch_path, 0700), 0);
     for (unsigned i = 0; i < FILES; i++)
         assert_int_equal(access(log_name(i), F_OK), 0);
     /* the last one finds nothing more */
     assert_in_range(readings, 2, 4);
 }
 
-TEST_WITH(looks_are_as_frequent_as_what_is_written, make_root, remove_root)
+TEST(looks_are_as_frequent_as_what_is_written)
 {
     const uint64_t limit = (uint64_t)1 << 30;
     unsigned due = 0;
@@ -252,7 +244,7 @@ TEST_WITH(looks_are_as_frequent_as_what_is_written, make_root, remove_root)
     assert_false(pp_disk_is_due(limit, 0));
 }
 
-TEST_WITH(no_directory_is_no_problem, make_root, remove_root)
+TEST(no_directory_is_no_problem)
 {
     assert_int_equal(pp_disk_trim("/nowhere/at/all", "none", 1).files, 0);
     put_file("file", 1);

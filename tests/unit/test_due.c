@@ -12,23 +12,19 @@ static struct pp_slot *slot;
 static ucontext_t in_call, in_own_code;
 static uint64_t cpu_ns, sampled_ns, samples;
 
-static int set_up(void **state)
+void before_each(void)
 {
-    (void)state;
     slot = calloc(1, sizeof *slot);
     cpu_ns = sampled_ns = samples = 0;
     atomic_store(&pp_capture.overdue_ns, PERIOD_NS + 3 * TICK_NS / 2);
     atomic_store(&pp_capture.wake, 0);
     in_own_code.uc_mcontext.gregs[REG_RIP] = 0x1000;
     in_call.uc_mcontext.gregs[REG_RIP] = in_call.uc_mcontext.gregs[REG_RCX] = 0x1000;
-    return 0;
 }
 
-static int tear_down(void **state)
+void after_each(void)
 {
-    (void)state;
     free(slot);
-    return 0;
 }
 
 static void give_event(uint64_t period_ns, uint64_t due_ns)
@@ -68,7 +64,7 @@ static uint64_t tick_at(uint64_t at_ns)
     return signal_at(at_ns, false, &in_own_code);
 }
 
-TEST_WITH(without_an_event_every_tick_is_a_sample, set_up, tear_down)
+TEST(without_an_event_every_tick_is_a_sample)
 {
     uint64_t due_ns = 1;
     assert_true(pp_is_due(slot, false, &in_own_code, 4 * MS, &due_ns));
@@ -77,7 +73,7 @@ TEST_WITH(without_an_event_every_tick_is_a_sample, set_up, tear_down)
     assert_int_equal(atomic_load(&pp_capture.wake), 0);
 }
 
-TEST_WITH(a_tick_in_the_kernel_represents_the_time_since_the_last, set_up, tear_down)
+TEST(a_tick_in_the_kernel_represents_the_time_since_the_last)
 {
     give_event(PERIOD_NS, PERIOD_NS);
     assert_int_equal(call_at(4 * MS), 4 * MS);
@@ -96,7 +92,7 @@ static uint64_t fault_at(uint64_t at_ns)
     return signal_at(at_ns, false, &in_own_code);
 }
 
-TEST_WITH(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down)
+TEST(a_page_fault_is_known_by_the_kernels_count_of_ticks)
 {
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(10 * MS);
@@ -105,7 +101,7 @@ TEST_WITH(a_page_fault_is_known_by_the_kernels_count_of_ticks, set_up, tear_down
 }
 
 /* At 5000 samples a second 8 % of the ticks in a loop of arithmetic did, each taken for 4 ms in the kernel. */
-TEST_WITH(a_tick_in_the_kernels_work_for_our_signal_is_no_sample, set_up, tear_down)
+TEST(a_tick_in_the_kernels_work_for_our_signal_is_no_sample)
 {
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(11 * MS);
@@ -139,11 +135,11 @@ static void run(unsigned kernel_permille, uint64_t until_ns)
     }
 }
 
-TEST_WITH(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up, tear_down)
+TEST(there_are_as_many_samples_as_periods_whatever_the_kernels_part)
 {
     for (unsigned permille = 0; permille <= 900; permille += 100) {
-        tear_down(state);
-        set_up(state);
+        after_each();
+        before_each();
         give_event(PERIOD_NS, PERIOD_NS);
         run(permille, 10000 * MS);
         /* 4 sigma of chance, and what still waits for the next ticks */
@@ -152,7 +148,7 @@ TEST_WITH(there_are_as_many_samples_as_periods_whatever_the_kernels_part, set_up
     }
 }
 
-TEST_WITH(a_first_period_that_is_shorter_signals_once, set_up, tear_down)
+TEST(a_first_period_that_is_shorter_signals_once)
 {
     cpu_ns = 100 * MS;
     give_event(3 * MS, PERIOD_NS);
@@ -164,7 +160,7 @@ TEST_WITH(a_first_period_that_is_shorter_signals_once, set_up, tear_down)
     assert_int_equal(event_at(113 * MS), PERIOD_NS);
 }
 
-TEST_WITH(what_no_tick_meets_is_bounded, set_up, tear_down)
+TEST(what_no_tick_meets_is_bounded)
 {
     give_event(PERIOD_NS, PERIOD_NS);
     event_at(10 * MS);

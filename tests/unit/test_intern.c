@@ -4,14 +4,12 @@
 
 static struct pp_arena arena;
 
-static int reset(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_arena_reset(&arena);
-    return 0;
 }
 
-TEST_WITH(ids_count_from_one, NULL, reset)
+TEST(ids_count_from_one)
 {
     struct pp_intern table;
     bool fresh;
@@ -24,7 +22,7 @@ TEST_WITH(ids_count_from_one, NULL, reset)
     assert_false(fresh);
 }
 
-TEST_WITH(length_is_part_of_the_key, NULL, reset)
+TEST(length_is_part_of_the_key)
 {
     struct pp_intern table;
     bool fresh;
@@ -38,7 +36,7 @@ TEST_WITH(length_is_part_of_the_key, NULL, reset)
     assert_false(fresh);
 }
 
-TEST_WITH(many_keys_keep_ids_values_and_copies, NULL, reset)
+TEST(many_keys_keep_ids_values_and_copies)
 {
     enum { MANY = 100000 };
     struct pp_intern table;
@@ -62,7 +60,7 @@ TEST_WITH(many_keys_keep_ids_values_and_copies, NULL, reset)
     }
 }
 
-TEST_WITH(arena_memory_is_zeroed_aligned_and_apart, NULL, reset)
+TEST(arena_memory_is_zeroed_aligned_and_apart)
 {
     unsigned char *previous = NULL;
     size_t previous_size = 0;

@@ -6,6 +6,7 @@
 #include "preload/flush/interval.h"
 #include "preload/log/tables.h"
 #include "preload/threads/registry.h"
+#include "unit.h"
 
 #define TABLES_MAX ((size_t)768 << 10)
 
@@ -19,52 +20,42 @@ static bool tables_full(const struct pp_tables *tables)
 #include "preload/flush/write_interval.c"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define MS     1000000u
 #define FRAMES 40u
 
-static char root[64], program[4096];
+static char program[4096];
 static struct pp_slot *slot;
 static uint64_t used_ns;
 
-static int make_root(void **state)
+void before_all(void)
 {
-    (void)state;
-    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
-    if (!mkdtemp(root) || setenv("TMPDIR", root, 1) != 0)
-        return -1;
-    snprintf(pp_config.out, sizeof pp_config.out, "%s/out", root);
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 16) > 0);
+    strcpy(strrchr(program, '/'), "/../pyprof");
+}
+
+void before_each(void)
+{
+    scratch_make();
+    setenv("TMPDIR", scratch_path, 1);
+    snprintf(pp_config.out, sizeof pp_config.out, "%s/out", scratch_path);
     strcpy(pp_config.run, "0123456789abcdef0123456789abcdef");
     pp_config.period_ns = 10 * MS;
     pp_interval_after_fork(); /* nothing of the test before */
     pp_interval_start();
     slot = pp_slot_claim();
-    if (!slot || !pp_slot_memory_begin(slot))
-        return -1;
+    assert_true(slot && pp_slot_memory_begin(slot));
     pp_slot_memory_end(slot);
     atomic_store(&slot->tid, pp_sys_gettid());
     pp_slot_become(slot, PP_SLOT_LIVE);
     used_ns = 0;
-    return 0;
 }
 
-static int remove_root(void **state)
+void after_each(void)
 {
-    (void)state;
-    char command[128];
     pp_slot_become(slot, PP_SLOT_ENDED);
     pp_slot_release(slot);
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
+    scratch_remove();
 }
 
 /* A sample of 1 ms whose frames nobody has seen before. */
@@ -120,9 +111,8 @@ static unsigned long long number_of(const char *command, const char *path)
 #define SAMPLES_OF "'%s' export '%s' --format collapsed --unit samples | awk '{ n += $NF } END { print n + 0 }'"
 #define NOISE_OF   "'%s' export '%s' --format collapsed --unit samples 2>&1 >/dev/null | wc -c"
 
-static void a_full_segment_gives_way_to_one_that_stands_alone(void **state)
+TEST(a_full_segment_gives_way_to_one_that_stands_alone)
 {
-    (void)state;
     static char names[16][PP_PATH_MAX + 300];
     const unsigned per_flush = 50, flushes = 12;
     for (unsigned i = 0; i < flushes; i++) {
@@ -147,9 +137,8 @@ static void a_full_segment_gives_way_to_one_that_stands_alone(void **state)
 }
 
 /* What waits for a stack refers to threads and nodes of the segment: it gets a place before that ends. */
-static void nothing_waits_across_segments(void **state)
+TEST(nothing_waits_across_segments)
 {
-    (void)state;
     struct pp_ended_thread ended = {.kind = 1, .cpu_ns = 2 * MS, .tail_ns = 2 * MS, .thread = 1};
     put_sample();
     pp_interval_flush(0, false);
@@ -166,9 +155,8 @@ static void nothing_waits_across_segments(void **state)
     assert_int_equal(pp_interval.account.lost_ns, 0);
 }
 
-static void what_could_not_be_written_is_lost_and_says_so(void **state)
+TEST(what_could_not_be_written_is_lost_and_says_so)
 {
-    (void)state;
     static char names[16][PP_PATH_MAX + 300];
     char out[PP_PATH_MAX];
     put_samples(10);
@@ -178,7 +166,7 @@ static void what_could_not_be_written_is_lost_and_says_so(void **state)
     assert_int_equal(list_files(names, 16), 1);
     assert_int_equal(unlink(names[0]), 0);
     assert_int_equal(rmdir(pp_config.out), 0);
-    snprintf(out, sizeof out, "%s/pyprof-%u", root, (unsigned)geteuid());
+    snprintf(out, sizeof out, "%s/pyprof-%u", scratch_path, (unsigned)geteuid());
     assert_int_equal(close(creat(pp_config.out, 0600)) | close(creat(out, 0600)), 0);
     uint64_t sampled = pp_interval.account.sampled_ns;
     put_samples(20);
@@ -205,19 +193,4 @@ static void what_could_not_be_written_is_lost_and_says_so(void **state)
                                names[0]),
                      25 * MS);
     assert_int_equal(number_of("grep -c 'cannot write profile to' <'%2$s' # %1$s", names[0]), 1);
-}
-
-int main(int count, char **arguments)
-{
-    (void)count;
-    char *slash = strrchr(arguments[0], '/');
-    snprintf(program, sizeof program, "%.*s/../pyprof", slash ? (int)(slash - arguments[0]) : 1,
-             slash ? arguments[0] : ".");
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-    const struct CMUnitTest tests[] = {
-        TEST(a_full_segment_gives_way_to_one_that_stands_alone),
-        TEST(nothing_waits_across_segments),
-        TEST(what_could_not_be_written_is_lost_and_says_so),
-    };
-    return cmocka_run_group_tests_name("interval", tests, NULL, NULL);
 }

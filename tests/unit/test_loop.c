@@ -12,25 +12,17 @@
 #include "preload/handler/handler.h"
 #include "preload/threads/registry.h"
 #include "thread_stack.h"
+#include "unit.h"
 #include <sched.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <ucontext.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 /* Of a process that is not saved between flushes any more; a machine has been up for longer. */
 #define AGE_NS (20 * (uint64_t)1000000000u)
 #define TRIES  20
 
-static char root[64];
 static struct pp_slot *slot;
 static _Atomic unsigned flushes; /* counted before they empty the rings */
 
@@ -39,36 +31,29 @@ static void count_flush(void)
     atomic_fetch_add(&flushes, 1);
 }
 
-static int start(void **state)
+void before_all(void)
 {
-    (void)state;
-    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
-    if (!mkdtemp(root))
-        return -1;
-    snprintf(pp_config.out, sizeof pp_config.out, "%s/out", root);
+    scratch_make();
+    snprintf(pp_config.out, sizeof pp_config.out, "%s/out", scratch_path);
     pp_config.period_ns = 10000000;
     pp_process_begins();
     pp_process.start.monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC) - AGE_NS;
     pp_process.start.unix_ns = pp_sys_clock_ns(CLOCK_REALTIME) - AGE_NS;
     slot = pp_slot_claim();
-    if (!slot || !pp_slot_memory_begin(slot))
-        return -1;
+    assert_true(slot && pp_slot_memory_begin(slot));
     pp_slot_memory_end(slot);
     slot->thread.is_main = true;
     atomic_store(&slot->tid, pp_sys_gettid());
     atomic_store(&slot->state, PP_SLOT_LIVE);
     pp_flush_find_pythons = count_flush;
     pp_flush_thread_start();
-    return pp_flush_thread_runs() ? 0 : -1;
+    assert_true(pp_flush_thread_runs());
 }
 
-static int end(void **state)
+void after_all(void)
 {
-    (void)state;
-    char command[128];
     pp_flush_to_the_end();
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
+    scratch_remove();
 }
 
 static bool sleeps(int tid)
@@ -110,9 +95,8 @@ static bool sampled_before_the_flush(void)
     return atomic_load(&flushes) == before;
 }
 
-static void a_sample_does_not_wait_for_the_flush(void **state)
+TEST(a_sample_does_not_wait_for_the_flush)
 {
-    (void)state;
     unsigned tries = 1;
     while (!sampled_before_the_flush() && tries < TRIES)
         tries++;
@@ -142,9 +126,8 @@ static void peek(pid_t pid, void *to, const void *from, size_t size)
     assert_int_equal(process_vm_readv(pid, &local, 1, &remote, 1, 0), size);
 }
 
-static void the_sample_is_there_when_the_thread_is_woken(void **state)
+TEST(the_sample_is_there_when_the_thread_is_woken)
 {
-    (void)state;
     int status;
     uint32_t wake = 0;
     pid_t child = fork();
@@ -166,13 +149,4 @@ static void the_sample_is_there_when_the_thread_is_woken(void **state)
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
     assert_true(pp_ring_used(&ring) > sizeof(struct pp_record_sample));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sample_does_not_wait_for_the_flush),
-        cmocka_unit_test(the_sample_is_there_when_the_thread_is_woken),
-    };
-    return cmocka_run_group_tests_name("loop", tests, start, end);
 }

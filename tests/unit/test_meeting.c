@@ -23,20 +23,17 @@ struct rows {
     struct pp_module_range range;
 };
 
-static int map_memory(void **state)
+void before_each(void)
 {
-    (void)state;
     memory = mmap(NULL, MEMORY, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    assert_true(memory != MAP_FAILED);
+    assert_ptr_not_equal(memory, MAP_FAILED);
     made_start(&made, memory, "zR");
-    return 0;
 }
 
-static int unmap_memory(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_vector_free(&made.index.functions);
-    return munmap(memory, MEMORY);
+    assert_int_equal(munmap(memory, MEMORY), 0);
 }
 
 static void start(struct rows *rows)
@@ -128,7 +125,7 @@ static uint32_t make_functions(uint32_t starts[MADE_MAX])
     return at;
 }
 
-TEST_WITH(any_order_gives_the_same_rows, map_memory, unmap_memory)
+TEST(any_order_gives_the_same_rows)
 {
     uint32_t starts[MADE_MAX], met[2 * MADE_MAX + 1], count = 0;
     uint32_t last = make_functions(starts);
@@ -167,7 +164,7 @@ TEST_WITH(any_order_gives_the_same_rows, map_memory, unmap_memory)
 }
 
 /* What was not met stays unknown, next to what was. */
-TEST_WITH(only_what_was_met_is_known, map_memory, unmap_memory)
+TEST(only_what_was_met_is_known)
 {
     uint32_t starts[MADE_MAX];
     make_functions(starts);
@@ -192,7 +189,7 @@ TEST_WITH(only_what_was_met_is_known, map_memory, unmap_memory)
     }
 }
 
-TEST_WITH(met_again_changes_nothing, map_memory, unmap_memory)
+TEST(met_again_changes_nothing)
 {
     struct rows once, twice;
     made_simple(&made, 0x100, 0x80, 24);
@@ -208,7 +205,7 @@ TEST_WITH(met_again_changes_nothing, map_memory, unmap_memory)
 }
 
 /* The last entry that does not start after an address counts, as in libgcc and libunwind. */
-TEST_WITH(entries_of_one_start, map_memory, unmap_memory)
+TEST(entries_of_one_start)
 {
     struct rows rows;
     made_simple(&made, 0x100, 0x80, 24);
@@ -225,7 +222,7 @@ TEST_WITH(entries_of_one_start, map_memory, unmap_memory)
 }
 
 /* A function ends where the next one starts, whichever is met first. */
-TEST_WITH(functions_that_overlap, map_memory, unmap_memory)
+TEST(functions_that_overlap)
 {
     static const uint32_t met[2][3] = {{0x110, 0x210, 0x290}, {0x290, 0x210, 0x110}};
     made_simple(&made, 0x100, 0x200, 24);
@@ -244,7 +241,7 @@ TEST_WITH(functions_that_overlap, map_memory, unmap_memory)
     }
 }
 
-TEST_WITH(without_search_table, map_memory, unmap_memory)
+TEST(without_search_table)
 {
     struct rows rows;
     memory[2] = 0xff;                    /* no count */
@@ -272,7 +269,7 @@ TEST_WITH(without_search_table, map_memory, unmap_memory)
 }
 
 /* Entries larger than what is copied at once; one that claims to be larger than any is. */
-TEST_WITH(long_entries, map_memory, unmap_memory)
+TEST(long_entries)
 {
     static uint8_t code[20000];
     struct rows rows;
@@ -302,7 +299,7 @@ TEST_WITH(long_entries, map_memory, unmap_memory)
 }
 
 /* Entries on both sides of a page that cannot be read, and in it. */
-TEST_WITH(a_page_of_the_entries_is_missing, map_memory, unmap_memory)
+TEST(a_page_of_the_entries_is_missing)
 {
     struct rows rows;
     static uint8_t nops[3600];
@@ -326,7 +323,7 @@ TEST_WITH(a_page_of_the_entries_is_missing, map_memory, unmap_memory)
 
 /* Nothing of the section can be read any more: a module that was unloaded. Addresses are known all the same, so that
  * handlers do not copy their stacks for them again. */
-TEST_WITH(all_is_missing, map_memory, unmap_memory)
+TEST(all_is_missing)
 {
     struct rows rows;
     made_simple(&made, 0x100, 0x80, 24);
@@ -344,7 +341,7 @@ TEST_WITH(all_is_missing, map_memory, unmap_memory)
 }
 
 /* The table claims more entries than its section has room for, and ends within one. */
-TEST_WITH(a_truncated_table, map_memory, unmap_memory)
+TEST(a_truncated_table)
 {
     struct rows rows;
     for (uint32_t i = 1; i <= 8; i++)
@@ -369,7 +366,7 @@ TEST_WITH(a_truncated_table, map_memory, unmap_memory)
 }
 
 /* The table is of nothing that can be searched. */
-TEST_WITH(an_unsorted_table, map_memory, unmap_memory)
+TEST(an_unsorted_table)
 {
     struct rows rows;
     srand(3);
@@ -387,7 +384,7 @@ TEST_WITH(an_unsorted_table, map_memory, unmap_memory)
 }
 
 /* Functions that start before the text or end after it. */
-TEST_WITH(functions_outside_the_text, map_memory, unmap_memory)
+TEST(functions_outside_the_text)
 {
     struct rows rows;
     made_simple(&made, (uint32_t)-0x100, 0x180, 24);
@@ -438,7 +435,7 @@ static void make_several(void)
             made_simple(&made, i * 0x100, 0x80, (uint8_t)(8 * (i + 1)));
 }
 
-TEST_WITH(memory_is_not_touched_where_there_is_a_file, map_memory, unmap_memory)
+TEST(memory_is_not_touched_where_there_is_a_file)
 {
     struct rows by_memory, by_file;
     make_several();
@@ -456,7 +453,7 @@ TEST_WITH(memory_is_not_touched_where_there_is_a_file, map_memory, unmap_memory)
 }
 
 /* A file that was cut, or of which a part only is what is loaded. */
-TEST_WITH(what_the_file_lacks_is_read_from_memory, map_memory, unmap_memory)
+TEST(what_the_file_lacks_is_read_from_memory)
 {
     struct rows by_memory, by_file;
     make_several();
@@ -487,7 +484,7 @@ TEST_WITH(what_the_file_lacks_is_read_from_memory, map_memory, unmap_memory)
 }
 
 /* The loader has relocated the entries: in the file they have other starts. */
-TEST_WITH(relocated_entries, map_memory, unmap_memory)
+TEST(relocated_entries)
 {
     for (unsigned table = 0; table < 2; table++) {
         struct rows rows;
@@ -515,7 +512,7 @@ TEST_WITH(relocated_entries, map_memory, unmap_memory)
 
 /* Another module's table takes the places of the pieces that are kept, and another section comes to the same address.
  */
-TEST_WITH(pieces_of_tables, map_memory, unmap_memory)
+TEST(pieces_of_tables)
 {
     static struct made_eh_frame several[2];
     struct rows rows[2];

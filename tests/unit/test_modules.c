@@ -2,21 +2,12 @@
 #include "preload/base/arena.h"
 #include "preload/base/fd_table.h"
 #include "preload/modules/module_list.h"
+#include "unit.h"
 #include <dlfcn.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define LIBRARY    "libz.so.1"
 #define FUNCTION   "crc32"
@@ -82,13 +73,12 @@ static bool is_drafted(uintptr_t address)
     return rule_in(pp_modules_draft(), address) >= PP_RULE_FIRST;
 }
 
-static int begin(void **state)
+/* After, not before: the first test is of the first time. */
+void after_each(void)
 {
-    (void)state;
     pp_modules_refresh();
     pp_modules_publish();
     pp_modules_reclaim(yes);
-    return 0;
 }
 
 enum changes { NO_BUILD_ID = 1, OTHER_BUILD_ID = 2, OTHER_HEADER = 4, NO_EH_FRAME_HDR = 8, NO_ENTRIES = 16 };
@@ -133,27 +123,22 @@ static void make_library(const char *path, unsigned changes)
     assert_int_equal(dlclose(handle), 0);
 }
 
-static char directory[] = "/tmp/test_modules.XXXXXX", without_id[64], without_rows[64], changing[64], changed[64];
+static char without_id[64], without_rows[64], changing[64], changed[64];
 
-static int make_libraries(void **state)
+void before_all(void)
 {
-    (void)state;
-    assert_non_null(mkdtemp(directory));
-    snprintf(without_id, sizeof without_id, "%s/without_id.so", directory);
-    snprintf(without_rows, sizeof without_rows, "%s/without_rows.so", directory);
-    snprintf(changing, sizeof changing, "%s/changing.so", directory);
-    snprintf(changed, sizeof changed, "%s/changed.so", directory);
+    scratch_make();
+    snprintf(without_id, sizeof without_id, "%s/without_id.so", scratch_path);
+    snprintf(without_rows, sizeof without_rows, "%s/without_rows.so", scratch_path);
+    snprintf(changing, sizeof changing, "%s/changing.so", scratch_path);
+    snprintf(changed, sizeof changed, "%s/changed.so", scratch_path);
     make_library(without_id, NO_BUILD_ID);
     make_library(without_rows, NO_EH_FRAME_HDR);
-    return 0;
 }
 
-static int remove_libraries(void **state)
+void after_all(void)
 {
-    (void)state;
-    unlink(without_id);
-    unlink(without_rows);
-    return rmdir(directory);
+    scratch_remove();
 }
 
 static uintptr_t load(const char *path, void **handle)
@@ -163,9 +148,8 @@ static uintptr_t load(const char *path, void **handle)
     return (uintptr_t)dlsym(*handle, FUNCTION);
 }
 
-static void those_that_stay_get_their_rows(void **state)
+TEST(those_that_stay_get_their_rows)
 {
-    (void)state;
     pp_loaded_objects_set_gate(NULL, come_and_go);
     pp_modules_refresh();
     assert_true(came_and_went >= 2);
@@ -177,9 +161,8 @@ static void those_that_stay_get_their_rows(void **state)
     assert_true(is_published(libc_function("qsort")));
 }
 
-static void handlers_see_nothing_before_it_is_published(void **state)
+TEST(handlers_see_nothing_before_it_is_published)
 {
-    (void)state;
     uintptr_t address = libc_function("bsearch");
     assert_false(is_published(address));
     assert_false(is_drafted(address));
@@ -194,9 +177,8 @@ static void handlers_see_nothing_before_it_is_published(void **state)
 }
 
 /* A rule that was found in a table holds in all tables of its generation. */
-static void a_generation_keeps_its_rules(void **state)
+TEST(a_generation_keeps_its_rules)
 {
-    (void)state;
     uintptr_t address = libc_function("strtod");
     uint32_t generation = atomic_load(&pp_module_table)->generation;
     assert_true(pp_module_add_sampled(address));
@@ -211,9 +193,8 @@ static void a_generation_keeps_its_rules(void **state)
     dlclose(handle);
 }
 
-static void a_module_without_unwind_information(void **state)
+TEST(a_module_without_unwind_information)
 {
-    (void)state;
     void *handle;
     uintptr_t address = load(without_rows, &handle), start, end;
     assert_true(pp_modules_refresh());
@@ -226,9 +207,8 @@ static void a_module_without_unwind_information(void **state)
     dlclose(handle);
 }
 
-static void unloaded_while_met(void **state)
+TEST(unloaded_while_met)
 {
-    (void)state;
     const char *const paths[] = {LIBRARY, without_id};
     for (unsigned i = 0; i < 2; i++) {
         void *handle;
@@ -273,9 +253,8 @@ static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
 }
 
 /* What the file does not prove to have is read from memory: wrong entries would give wrong stacks. */
-static void unwind_information_of_a_file(void **state)
+TEST(unwind_information_of_a_file)
 {
-    (void)state;
     static const struct {
         unsigned loaded, changes;
         bool deleted;
@@ -339,7 +318,7 @@ static uintptr_t load_copies(const char *name, struct copies *copies)
 {
     uintptr_t function = 0;
     for (unsigned i = 0; i < copies->count; i++) {
-        snprintf(copies->paths[i], sizeof copies->paths[i], "%s/%s%u.so", directory, name, i);
+        snprintf(copies->paths[i], sizeof copies->paths[i], "%s/%s%u.so", scratch_path, name, i);
         make_library(copies->paths[i], 0);
         function = load(copies->paths[i], &copies->handles[i]);
     }
@@ -356,9 +335,8 @@ static void unload_copies(struct copies *copies)
 
 /* What is loaded into another namespace lowers the number of unloaded objects, in glibc up to 2.36: as many are
  * unloaded here as make up for that. */
-static void unloaded_beside_another_namespace(void **state)
+TEST(unloaded_beside_another_namespace)
 {
-    (void)state;
     void *elsewhere = dlmopen(LM_ID_NEWLM, LIBRARY, RTLD_NOW);
     assert_non_null(elsewhere);
     unsigned long long with = unloaded_now(), objects = 1;
@@ -386,9 +364,8 @@ static void unloaded_beside_another_namespace(void **state)
 }
 
 /* By its build-id a module is known to be what it was; without that anything may be there now. */
-static void unloaded_and_loaded_again(void **state)
+TEST(unloaded_and_loaded_again)
 {
-    (void)state;
     const char *const paths[] = {LIBRARY, without_id};
     for (unsigned i = 0; i < 2; i++) {
         void *handle, *other;
@@ -411,9 +388,8 @@ static void unloaded_and_loaded_again(void **state)
     }
 }
 
-static void old_tables_stay_until_they_are_reclaimed(void **state)
+TEST(old_tables_stay_until_they_are_reclaimed)
 {
-    (void)state;
     const struct pp_module_table *old = atomic_load(&pp_module_table);
     uintptr_t met = libc_function("qsort"), fresh = libc_function("regcomp");
     pp_module_add_sampled(met);
@@ -433,9 +409,8 @@ static void old_tables_stay_until_they_are_reclaimed(void **state)
 }
 
 /* Rows are replaced again and again, and modules with drafts go. */
-static void nothing_leaks(void **state)
+TEST(nothing_leaks)
 {
-    (void)state;
     uintptr_t libc = libc_function("qsort") & ~(uintptr_t)0xfff;
     size_t before = 0, most;
     for (uintptr_t i = 0; i < CYCLES; i++) {
@@ -503,9 +478,8 @@ static void fork_now(uintptr_t published, uintptr_t drafted)
     assert_int_equal(status, 0);
 }
 
-static void fork_between_any_steps(void **state)
+TEST(fork_between_any_steps)
 {
-    (void)state;
     uintptr_t published = libc_function("qsort"), drafted = libc_function("getaddrinfo");
     void *handle;
     assert_true(pp_module_add_sampled(published));
@@ -554,33 +528,12 @@ static void go_on_in_the_middle(uintptr_t published, uintptr_t drafted, bool pac
     assert_int_equal(status, 0);
 }
 
-static void fork_within_a_step(void **state)
+TEST(fork_within_a_step)
 {
-    (void)state;
     uintptr_t published = libc_function("qsort"), drafted = libc_function("fnmatch");
     assert_true(pp_module_add_sampled(published));
     pp_modules_publish();
     assert_true(pp_module_add_sampled(drafted));
     go_on_in_the_middle(published, drafted, false);
     go_on_in_the_middle(published, drafted, true);
-}
-
-int main(void)
-{
-#define MODULES_TEST(f) cmocka_unit_test_setup(f, begin)
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(those_that_stay_get_their_rows),
-        MODULES_TEST(handlers_see_nothing_before_it_is_published),
-        MODULES_TEST(a_generation_keeps_its_rules),
-        MODULES_TEST(a_module_without_unwind_information),
-        MODULES_TEST(unloaded_while_met),
-        MODULES_TEST(unloaded_beside_another_namespace),
-        MODULES_TEST(unloaded_and_loaded_again),
-        MODULES_TEST(unwind_information_of_a_file),
-        MODULES_TEST(old_tables_stay_until_they_are_reclaimed),
-        MODULES_TEST(nothing_leaks),
-        MODULES_TEST(fork_between_any_steps),
-        MODULES_TEST(fork_within_a_step),
-    };
-    return cmocka_run_group_tests_name("modules", tests, make_libraries, remove_libraries);
 }

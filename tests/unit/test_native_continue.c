@@ -9,18 +9,12 @@
 #include "../../preload/unwind/unwind_rows.h"
 #include "preload/handler/handler.h"
 #include "thread_stack.h"
+#include "unit.h"
 #include <alloca.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
-
-#include <cmocka.h>
 
 #define FRAMES     256
 #define OBJECTS    256
@@ -92,6 +86,12 @@ static void on_signal(int number)
 {
     links[signalling + 1](signalling + 1);
     sink += (unsigned)number;
+}
+
+void before_all(void)
+{
+    signal(SIGUSR2, on_signal);
+    pp_modules_refresh();
 }
 
 __attribute__((noinline)) static void by_signal(unsigned i)
@@ -361,30 +361,26 @@ static void follow_damage(const ucontext_t *context)
     free(all);
 }
 
-static void test_stop_everywhere(void **state)
+TEST(test_stop_everywhere)
 {
-    (void)state;
     at_bottom = stop_everywhere;
     links[0](0);
 }
 
-static void test_stop_again_and_again(void **state)
+TEST(test_stop_again_and_again)
 {
-    (void)state;
     at_bottom = stop_again_and_again;
     links[0](0);
 }
 
-static void test_cut_everywhere(void **state)
+TEST(test_cut_everywhere)
 {
-    (void)state;
     at_bottom = cut_everywhere;
     links[0](0);
 }
 
-static void test_follow_damage(void **state)
+TEST(test_follow_damage)
 {
-    (void)state;
     at_bottom = follow_damage;
     links[0](0);
 }
@@ -424,9 +420,8 @@ static void on_thread_stack(const ucontext_t *context)
         assert_int_equal(ips[i], whole.frames[i].ip);
 }
 
-static void test_on_own_stack(void **state)
+TEST(test_on_own_stack)
 {
-    (void)state;
     at_bottom = on_thread_stack;
     links[0](0);
 }
@@ -462,9 +457,8 @@ static void on_coroutine(const ucontext_t *context)
         assert_int_equal(ips[i], frames[i].ip);
 }
 
-static void test_on_other_stack(void **state)
+TEST(test_on_other_stack)
 {
-    (void)state;
     static ucontext_t here, there;
     uint8_t *other_stack = mmap(NULL, STACK_SIZE + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     assert_true(other_stack != MAP_FAILED);
@@ -477,16 +471,4 @@ static void test_on_other_stack(void **state)
     makecontext(&there, begin_links, 0);
     assert_int_equal(swapcontext(&here, &there), 0);
     munmap(other_stack, STACK_SIZE + PAGE);
-}
-
-int main(void)
-{
-    signal(SIGUSR2, on_signal);
-    pp_modules_refresh();
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_stop_everywhere), cmocka_unit_test(test_stop_again_and_again),
-        cmocka_unit_test(test_cut_everywhere),  cmocka_unit_test(test_follow_damage),
-        cmocka_unit_test(test_on_own_stack),    cmocka_unit_test(test_on_other_stack),
-    };
-    return cmocka_run_group_tests_name("native continue", tests, NULL, NULL);
 }

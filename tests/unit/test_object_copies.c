@@ -2,14 +2,8 @@
  * it follows; no copy outlives its sample; what is gone is not read. */
 #include "preload/capture/object_copies.h"
 #include "preload/context/values.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define NODE  208u /* bytes, as a coroutine has: some lie in two pages */
 #define PAGES 400u
@@ -18,19 +12,17 @@ static struct pp_object_copies copies;
 static uint8_t *memory;
 static int pid;
 
-static int begin(void **state)
+void before_each(void)
 {
-    (void)state;
     pid = getpid();
     memset(&copies, 0, sizeof copies);
     memory = mmap(NULL, PAGES * PP_COPY_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? -1 : 0;
+    assert_ptr_not_equal(memory, MAP_FAILED);
 }
 
-static int end(void **state)
+void after_each(void)
 {
-    (void)state;
-    return munmap(memory, PAGES * PP_COPY_PAGE);
+    assert_int_equal(munmap(memory, PAGES * PP_COPY_PAGE), 0);
 }
 
 static void next_sample(bool learns)
@@ -68,9 +60,8 @@ static unsigned follow(unsigned first, unsigned count)
     return copies.count + copies.fetched;
 }
 
-static void a_chain_of_any_length_takes_two_calls(void **state)
+TEST(a_chain_of_any_length_takes_two_calls)
 {
-    (void)state;
     for (unsigned count = 20; count <= 500; count += 20) { /* 7 divides none that is used: all nodes are in the chain */
         unsigned some = count % 7 ? count : count + 1;
         link_nodes(0, some);
@@ -80,9 +71,8 @@ static void a_chain_of_any_length_takes_two_calls(void **state)
     }
 }
 
-static void chains_in_turn_take_two_calls(void **state)
+TEST(chains_in_turn_take_two_calls)
 {
-    (void)state;
     for (unsigned i = 0; i < 4; i++)
         link_nodes(100 * i, 100);
     for (unsigned i = 0; i < 40; i++) {
@@ -92,9 +82,8 @@ static void chains_in_turn_take_two_calls(void **state)
     }
 }
 
-static void every_sample_reads_anew(void **state)
+TEST(every_sample_reads_anew)
 {
-    (void)state;
     link_nodes(0, 100);
     for (uintptr_t i = 0; i < 20; i++) {
         uintptr_t word;
@@ -106,9 +95,8 @@ static void every_sample_reads_anew(void **state)
     }
 }
 
-static void our_own_memory_is_read_as_it_is(void **state)
+TEST(our_own_memory_is_read_as_it_is)
 {
-    (void)state;
     copies.in_place = (uintptr_t)node(1);
     copies.in_place_bytes = NODE;
     for (unsigned sample = 0; sample < 4; sample++) {
@@ -124,9 +112,8 @@ static void our_own_memory_is_read_as_it_is(void **state)
     }
 }
 
-static void what_is_gone_is_not_read(void **state)
+TEST(what_is_gone_is_not_read)
 {
-    (void)state;
     uintptr_t word;
     link_nodes(0, 100);
     follow(0, 100);
@@ -146,9 +133,8 @@ static void what_is_gone_is_not_read(void **state)
     assert_int_equal(word, 0);
 }
 
-static void more_pages_than_there_is_room_for(void **state)
+TEST(more_pages_than_there_is_room_for)
 {
-    (void)state;
     for (unsigned i = 0; i < PAGES; i++)
         *(uintptr_t *)(memory + i * PP_COPY_PAGE + 8 * (i % 512)) = i;
     for (unsigned sample = 0; sample < 5; sample++) {
@@ -161,9 +147,8 @@ static void more_pages_than_there_is_room_for(void **state)
     }
 }
 
-static void what_is_read_no_more_is_fetched_no_more(void **state)
+TEST(what_is_read_no_more_is_fetched_no_more)
 {
-    (void)state;
     uintptr_t word;
     link_nodes(0, 400);
     follow(0, 400);
@@ -181,9 +166,8 @@ static void what_is_read_no_more_is_fetched_no_more(void **state)
 }
 
 /* What PyType_FromSpec was given: the maker may have freed the name. */
-static void a_class_whose_name_is_gone(void **state)
+TEST(a_class_whose_name_is_gone)
 {
-    (void)state;
     struct pp_python python = {.layout = *pp_python_layout_of(pp_python_last_minor(), false)};
     const struct pp_object_reader reader = {.python = &python, .pid = pid, .direct = true};
     uintptr_t *type = node(0);
@@ -197,19 +181,4 @@ static void a_class_whose_name_is_gone(void **state)
     }
     assert_int_equal(mprotect(name, PP_COPY_PAGE, PROT_NONE), 0);
     assert_false(pp_type_is_named(&reader, (uintptr_t)type, "lost"));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_chain_of_any_length_takes_two_calls, begin, end),
-        cmocka_unit_test_setup_teardown(chains_in_turn_take_two_calls, begin, end),
-        cmocka_unit_test_setup_teardown(every_sample_reads_anew, begin, end),
-        cmocka_unit_test_setup_teardown(our_own_memory_is_read_as_it_is, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_gone_is_not_read, begin, end),
-        cmocka_unit_test_setup_teardown(more_pages_than_there_is_room_for, begin, end),
-        cmocka_unit_test_setup_teardown(a_class_whose_name_is_gone, begin, end),
-        cmocka_unit_test_setup_teardown(what_is_read_no_more_is_fetched_no_more, begin, end),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,38 +4,26 @@
 #include "../../preload/modules/perf_map.h"
 #include "../workloads/lib/jit_object.h"
 #include "random.h"
-#include <elf.h>
+#include "unit.h"
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define PLACES 4096
 
 static struct pp_code_ranges ranges;
 static struct pp_perf_map map;
-static char directory[] = "/tmp/test_perf_map.XXXXXX", path[64];
+static const char path[] = "map";
 
-static int set_up(void **state)
+void before_each(void)
 {
-    (void)state;
     memset(&map, 0, sizeof map);
-    unlink(path);
-    return 0;
+    scratch_make();
 }
 
-static int tear_down(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_code_ranges_clear(&ranges);
-    return 0;
+    scratch_remove();
 }
 
 static void assert_name(uintptr_t address, const char *expected)
@@ -57,9 +45,8 @@ static void put(uintptr_t start, uint64_t size, const char *name, uint32_t numbe
     assert_true(pp_code_ranges_put(&ranges, start, size, name, strlen(name), 1, number));
 }
 
-static void test_later_wins(void **state)
+TEST(test_later_wins)
 {
-    (void)state;
     put(0x1000, 0x1000, "whole", 1);
     put(0x1400, 0x100, "middle", 1);
     assert_name(0x13ff, "whole");
@@ -85,9 +72,8 @@ static void test_later_wins(void **state)
 }
 
 /* The same as one name per address. */
-static void test_random_ranges(void **state)
+TEST(test_random_ranges)
 {
-    (void)state;
     static uint32_t truth[PLACES];
     for (unsigned n = 1; n < 60000; n++) {
         uint32_t start = random_below(PLACES), size = 1 + random_below(4);
@@ -108,9 +94,8 @@ static void test_random_ranges(void **state)
     }
 }
 
-static void test_bounded(void **state)
+TEST(test_bounded)
 {
-    (void)state;
     for (uint32_t i = 0; i < PP_CODE_RANGES_MAX + 10; i++)
         pp_code_ranges_put(&ranges, 0x100000000u - 16 * (uintptr_t)i, 8, "name", 4, 1, 1);
     assert_int_equal(ranges.count, PP_CODE_RANGES_MAX);
@@ -130,9 +115,8 @@ static void test_bounded(void **state)
 }
 
 /* Once there was no more room, there is some again when the code with the long names is gone. */
-static void test_names_full(void **state)
+TEST(test_names_full)
 {
-    (void)state;
     char name[PP_CODE_NAME_MAX + 1];
     memset(name, 'n', sizeof name);
     for (unsigned i = 0; i < 60000; i++) {
@@ -166,9 +150,8 @@ static enum pp_perf_map_result read_map(void)
     return pp_perf_map_read(&map, path, &ranges, 1, 1);
 }
 
-static void test_growth(void **state)
+TEST(test_growth)
 {
-    (void)state;
     assert_int_equal(read_map(), PP_PERF_MAP_ABSENT);
     APPEND("1000 10 first\n2000 20 py::f:/a b.py\n3000 1");
     assert_int_equal(read_map(), PP_PERF_MAP_READ);
@@ -201,9 +184,8 @@ static void test_growth(void **state)
 }
 
 /* What a process that had the same pid has left. */
-static void test_older_file(void **state)
+TEST(test_older_file)
 {
-    (void)state;
     pp_perf_map_skip(&map, path);
     assert_int_equal(map.offset, 0);
     APPEND("1000 10 dead\n2000 20 dead_too\n3000 1");
@@ -233,9 +215,8 @@ static void test_older_file(void **state)
     assert_name(0x5000, "new");
 }
 
-static void test_bad_lines(void **state)
+TEST(test_bad_lines)
 {
-    (void)state;
     static const char *const bad[] = {"",
                                       "\n",
                                       "1000\n",
@@ -274,9 +255,8 @@ static void test_bad_lines(void **state)
     free(line);
 }
 
-static void test_not_a_file_of_ours(void **state)
+TEST(test_not_a_file_of_ours)
 {
-    (void)state;
     char target[80];
     snprintf(target, sizeof target, "%s.target", path);
     APPEND("1000 10 name\n");
@@ -318,9 +298,8 @@ static bool refresh(struct pp_gdb_jit *jit, uint32_t number)
     return pp_gdb_jit_end(jit);
 }
 
-static void test_gdb_list(void **state)
+TEST(test_gdb_list)
 {
-    (void)state;
     static struct jit_object objects[2];
     static struct jit_entry entries[2];
     struct pp_gdb_jit jit = {0};
@@ -369,9 +348,8 @@ static void test_gdb_list(void **state)
 }
 
 /* A list that is longer than what is read of it, and never ends while the program adds to it. */
-static void test_long_gdb_list(void **state)
+TEST(test_long_gdb_list)
 {
-    (void)state;
     static struct jit_object object;
     static struct jit_entry entries[3 * PP_GDB_JIT_OBJECTS_MAX];
     struct pp_gdb_jit jit = {0};
@@ -393,9 +371,8 @@ static void test_long_gdb_list(void **state)
 }
 
 /* Addresses begin again at 0 after the highest: a reader that goes on from there never ends. */
-static void test_gdb_list_at_the_end(void **state)
+TEST(test_gdb_list_at_the_end)
 {
-    (void)state;
     static struct jit_object object;
     struct jit_entry entry = {NULL, NULL, &object, sizeof object};
     struct pp_gdb_jit jit = {0};
@@ -414,28 +391,4 @@ static void test_gdb_list_at_the_end(void **state)
     assert_name(0x10, NULL);
     descriptor.first = NULL;
     pp_arena_reset(&jit.arena);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_later_wins, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_random_ranges, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bounded, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_names_full, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_older_file, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_growth, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_bad_lines, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_not_a_file_of_ours, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gdb_list, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_long_gdb_list, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_gdb_list_at_the_end, set_up, tear_down),
-    };
-    if (!mkdtemp(directory))
-        return 1;
-    snprintf(path, sizeof path, "%s/map", directory);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    unlink(path);
-    rmdir(directory);
-    return failed;
 }

@@ -3,19 +3,13 @@
 #include "preload/base/elf_names.h"
 #include "preload/capture/python.h"
 #include "preload/python/tls.h"
+#include "unit.h"
 #define TLS_FORMS_STATIC
 #include "tls_forms.h"
 #include <dlfcn.h>
 #include <limits.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define PAGE 4096u
 
@@ -95,9 +89,8 @@ static void check_forms(const struct tls_form *forms, unsigned count)
     assert_int_equal(comparison.wrong, 0);
 }
 
-static void executable(void **state)
+TEST(executable)
 {
-    (void)state;
     check_forms(own_forms, sizeof own_forms / sizeof *own_forms);
 }
 
@@ -121,22 +114,19 @@ static unsigned check_library(const char *name)
     return dynamic;
 }
 
-static void late_library(void **state)
+TEST(late_library)
 {
-    (void)state;
     assert_int_equal(check_library("tls_forms_preload.so"), 5);
 }
 
-static void late_library_with_static_tls(void **state)
+TEST(late_library_with_static_tls)
 {
-    (void)state;
     assert_int_equal(check_library("tls_forms_static_preload.so"), 4);
 }
 
 /* Any bytes, at the end of a segment: nothing outside is read, and what is found lies in the block. */
-static void any_bytes(void **state)
+TEST(any_bytes)
 {
-    (void)state;
     static const char *const parts[] = {"\x64\x48\x8b\x04\x25", "\x48\x8b\x05", "\x48\x03\x05", "\x48\x8d\x3d",
                                         "\x48\x8d\x05",         "\xff\x10",     "\xe8",         "\xc3",
                                         "\x48\x8b\x40",         "\x48\x8d\x80", "\x66",         "\x48\x83\xec"};
@@ -187,9 +177,8 @@ static void *value_here(void)
 
 /* A release that has moved its key: found by what the interpreter's own function returns, among the first keys of a
  * process and beyond. */
-static void moved_key(void **state)
+TEST(moved_key)
 {
-    (void)state;
     pthread_key_t others[40];
     for (unsigned i = 0; i < 40; i++) {
         struct pp_python python = {
@@ -245,9 +234,8 @@ static uintptr_t read_made(const struct made_thread *thread, bool outside, struc
 
 /* glibc frees the old DTV before the descriptor leads to the new one: a read at that moment must not fault, and is
  * certain only in the block that was found outside of the loader. */
-static void enlarged_dtv(void **state)
+TEST(enlarged_dtv)
 {
-    (void)state;
     struct made_thread thread, other;
     struct pp_tls_block known = {0};
     uintptr_t value;
@@ -281,9 +269,8 @@ static void enlarged_dtv(void **state)
 }
 
 /* As known by what glibc notes of a block: of a library that is loaded at the start, and of one that is loaded late. */
-static void words_at_one_distance(void **state)
+TEST(words_at_one_distance)
 {
-    (void)state;
     struct made_thread thread;
     make_thread(&thread);
     uintptr_t pointer = (uintptr_t)(thread.block + 100);
@@ -298,14 +285,4 @@ static void words_at_one_distance(void **state)
         pp_tls_fix(&dynamic, pointer);
         assert_int_equal(dynamic.kind, PP_TLS_DYNAMIC);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(enlarged_dtv), cmocka_unit_test(words_at_one_distance),        cmocka_unit_test(executable),
-        cmocka_unit_test(late_library), cmocka_unit_test(late_library_with_static_tls), cmocka_unit_test(any_bytes),
-        cmocka_unit_test(moved_key),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -68,29 +68,25 @@ static uintptr_t *word(unsigned i)
     return (uintptr_t *)(memory + i * PAGE);
 }
 
-static int begin(void **state)
+void before_each(void)
 {
-    (void)state;
     atomic_store(&pp_process.pid, getpid());
     memory = mmap(NULL, TEXT + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED)
-        return -1;
+    assert_ptr_not_equal(memory, MAP_FAILED);
     for (unsigned i = 0; i < WORDS; i++)
         *word(i) = (uintptr_t)word(i + 1);
     *word(WORDS - 1) += 3; /* the text begins within a word */
     memcpy(memory + TEXT + 3, "hello world", TEXT_BYTES);
     slot.thread.recalls = false;
     slot.thread.contexts[PP_CONTEXT_SPAN] = 0;
-    return 0;
 }
 
-static int end(void **state)
+void after_each(void)
 {
-    (void)state;
-    return munmap(memory, TEXT + PAGE);
+    assert_int_equal(munmap(memory, TEXT + PAGE), 0);
 }
 
-TEST_WITH(read_twice_then_recalled, begin, end)
+TEST(read_twice_then_recalled)
 {
     assert_false(sample(1));
     assert_false(sample(1)); /* recorded: what is met once is not */
@@ -98,7 +94,7 @@ TEST_WITH(read_twice_then_recalled, begin, end)
         assert_true(sample(1));
 }
 
-TEST_WITH(each_word_counts_and_none_is_loaded_after_it, begin, end)
+TEST(each_word_counts_and_none_is_loaded_after_it)
 {
     for (unsigned i = 0; i < WORDS; i++) {
         sample(1);
@@ -114,7 +110,7 @@ TEST_WITH(each_word_counts_and_none_is_loaded_after_it, begin, end)
     }
 }
 
-TEST_WITH(each_character_counts, begin, end)
+TEST(each_character_counts)
 {
     for (unsigned i = 0; i < TEXT_BYTES; i++) {
         sample(1);
@@ -125,7 +121,7 @@ TEST_WITH(each_character_counts, begin, end)
     }
 }
 
-TEST_WITH(what_changes_each_time_is_recorded_ever_less_often, begin, end)
+TEST(what_changes_each_time_is_recorded_ever_less_often)
 {
     recorded = 0;
     for (unsigned i = 0; i < 1000; i++) {
@@ -143,7 +139,7 @@ TEST_WITH(what_changes_each_time_is_recorded_ever_less_often, begin, end)
     assert_true(sample(1));
 }
 
-TEST_WITH(the_key_counts, begin, end)
+TEST(the_key_counts)
 {
     sample(1);
     sample(1);
@@ -154,7 +150,7 @@ TEST_WITH(the_key_counts, begin, end)
     assert_true(sample(1));
 }
 
-TEST_WITH(what_was_put_since_counts, begin, end)
+TEST(what_was_put_since_counts)
 {
     sample(1);
     sample(1);
@@ -163,7 +159,7 @@ TEST_WITH(what_was_put_since_counts, begin, end)
     assert_int_equal(slot.thread.contexts[PP_CONTEXT_SPAN], 77);
 }
 
-TEST_WITH(the_next_thread_of_the_slot_reads, begin, end)
+TEST(the_next_thread_of_the_slot_reads)
 {
     sample(1);
     sample(1);
@@ -173,7 +169,7 @@ TEST_WITH(the_next_thread_of_the_slot_reads, begin, end)
     assert_true(sample(1));
 }
 
-TEST_WITH(what_may_be_freed_is_read_each_time, begin, end)
+TEST(what_may_be_freed_is_read_each_time)
 {
     struct pp_context_reader careful = reader();
     sample(1);
@@ -185,7 +181,7 @@ TEST_WITH(what_may_be_freed_is_read_each_time, begin, end)
     mmap(word(1), PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
 }
 
-TEST_WITH(what_was_copied_is_not_recalled, begin, end)
+TEST(what_was_copied_is_not_recalled)
 {
     for (unsigned i = 0; i < 5; i++) {
         struct pp_recording recording;
@@ -200,7 +196,7 @@ TEST_WITH(what_was_copied_is_not_recalled, begin, end)
     }
 }
 
-TEST_WITH(too_much_is_not_recalled, begin, end)
+TEST(too_much_is_not_recalled)
 {
     for (unsigned i = 0; i < 5; i++) {
         struct pp_recording recording;

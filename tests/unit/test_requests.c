@@ -2,17 +2,10 @@
 #include "preload/base/process.h"
 #include "preload/flush/requests.h"
 #include "preload/flush/state.h"
+#include "unit.h"
 #include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 static struct pp_tables tables;
 
@@ -58,18 +51,15 @@ static struct consumed consume(const char *name)
     return sum;
 }
 
-static int profiled(void **state)
+void before_all(void)
 {
-    (void)state;
     pp_process_begins();
     pp_tables_reset(&tables);
     atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
-    return 0;
 }
 
-static void each_request_is_in_one_bucket(void **state)
+TEST(each_request_is_in_one_bucket)
 {
-    (void)state;
     uint64_t sum = 0;
     assert_false(pp_requests_waiting());
     for (unsigned i = 0; i + 1 < PP_HANDLER_BUCKETS; i++) {
@@ -92,9 +82,8 @@ static void each_request_is_in_one_bucket(void **state)
     assert_int_equal(consume(NULL).endpoints, 0);
 }
 
-static void names_are_cut_like_those_of_samples(void **state)
+TEST(names_are_cut_like_those_of_samples)
 {
-    (void)state;
     char name[400];
     memset(name, 'x', sizeof name);
     name[sizeof name - 1] = '\0';
@@ -113,9 +102,8 @@ static void names_are_cut_like_those_of_samples(void **state)
     assert_int_equal(consume("(unknown route)").count, 2);
 }
 
-static void a_process_without_a_flush_thread_counts_nothing(void **state)
+TEST(a_process_without_a_flush_thread_counts_nothing)
 {
-    (void)state;
     atomic_store(&pp_flush.life, PP_FLUSH_NONE);
     pp_requests_add("/", 0);
     assert_false(pp_requests_waiting());
@@ -125,9 +113,8 @@ static void a_process_without_a_flush_thread_counts_nothing(void **state)
     atomic_store(&pp_flush.life, PP_FLUSH_RUNS);
 }
 
-static void what_a_parent_has_counted_is_not_its_childs(void **state)
+TEST(what_a_parent_has_counted_is_not_its_childs)
 {
-    (void)state;
     int status;
     pp_requests_add("/parent", 3);
     pid_t child = fork();
@@ -168,9 +155,8 @@ static void *count_many(void *argument)
     return NULL;
 }
 
-static void threads_and_handlers_count_at_once(void **state)
+TEST(threads_and_handlers_count_at_once)
 {
-    (void)state;
     pthread_t threads[THREADS];
     struct consumed all = {0};
     signal(SIGUSR1, on_signal);
@@ -190,9 +176,8 @@ static void threads_and_handlers_count_at_once(void **state)
 }
 
 /* The last test: names stay. */
-static void of_many_names_all_later_ones_are_others(void **state)
+TEST(of_many_names_all_later_ones_are_others)
 {
-    (void)state;
     char name[32];
     for (unsigned i = 0; i < 3 * PP_REQUEST_ENDPOINTS; i++) {
         snprintf(name, sizeof name, "/other/%u", i);
@@ -206,17 +191,4 @@ static void of_many_names_all_later_ones_are_others(void **state)
     assert_int_equal(consume("/parent").count, 1);
     pp_requests_add(name, 0);
     assert_int_equal(consume("(other)").count, 1);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_request_is_in_one_bucket),
-        cmocka_unit_test(names_are_cut_like_those_of_samples),
-        cmocka_unit_test(a_process_without_a_flush_thread_counts_nothing),
-        cmocka_unit_test(what_a_parent_has_counted_is_not_its_childs),
-        cmocka_unit_test(threads_and_handlers_count_at_once),
-        cmocka_unit_test(of_many_names_all_later_ones_are_others),
-    };
-    return cmocka_run_group_tests(tests, profiled, NULL);
 }

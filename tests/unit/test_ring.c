@@ -13,25 +13,23 @@ struct item {
     uint64_t words[]; /* each holds number */
 };
 
-static int make_ring(void **state)
+static struct pp_ring *ring;
+
+void before_each(void)
 {
-    struct pp_ring *ring = aligned_alloc(64, sizeof *ring);
+    ring = aligned_alloc(64, sizeof *ring);
     assert_non_null(ring);
     ring->size = RING_SIZE;
     ring->keeps_pages = false;
     ring->buffer = aligned_alloc(4096, RING_SIZE);
     assert_non_null(ring->buffer);
     pp_ring_reset(ring);
-    *state = ring;
-    return 0;
 }
 
-static int free_ring(void **state)
+void after_each(void)
 {
-    struct pp_ring *ring = *state;
     free(ring->buffer);
     free(ring);
-    return 0;
 }
 
 static uint32_t size_of(uint64_t number)
@@ -40,7 +38,7 @@ static uint32_t size_of(uint64_t number)
     return (uint32_t)(sizeof(struct item) + 8 * (number * 2654435761u % 1021));
 }
 
-static bool put(struct pp_ring *ring, uint64_t number)
+static bool put(uint64_t number)
 {
     uint32_t size = size_of(number);
     struct item *item = pp_ring_reserve(ring, size, PP_RECORD_SAMPLE);
@@ -64,24 +62,21 @@ static void check(const struct pp_record *record, uint64_t number)
             fail_msg("record %lu, word %u: %lu", (unsigned long)number, i, (unsigned long)item->words[i]);
 }
 
-TEST_WITH(empty_ring_has_nothing, make_ring, free_ring)
+TEST(empty_ring_has_nothing)
 {
-    struct pp_ring *ring = *state;
     assert_null(pp_ring_peek(ring));
     assert_int_equal(pp_ring_used(ring), 0);
 }
 
-TEST_WITH(nothing_is_visible_before_commit, make_ring, free_ring)
+TEST(nothing_is_visible_before_commit)
 {
-    struct pp_ring *ring = *state;
     assert_non_null(pp_ring_reserve(ring, 64, PP_RECORD_CODE));
     assert_null(pp_ring_peek(ring));
 }
 
-TEST_WITH(peek_keeps_the_record, make_ring, free_ring)
+TEST(peek_keeps_the_record)
 {
-    struct pp_ring *ring = *state;
-    assert_true(put(ring, 1));
+    assert_true(put(1));
     const struct pp_record *record = pp_ring_peek(ring);
     assert_ptr_equal(pp_ring_peek(ring), record);
     check(record, 1);
@@ -89,38 +84,35 @@ TEST_WITH(peek_keeps_the_record, make_ring, free_ring)
     assert_null(pp_ring_peek(ring));
 }
 
-TEST_WITH(a_record_larger_than_the_ring_is_refused, make_ring, free_ring)
+TEST(a_record_larger_than_the_ring_is_refused)
 {
-    struct pp_ring *ring = *state;
     assert_null(pp_ring_reserve(ring, RING_SIZE + 8, PP_RECORD_SAMPLE));
     assert_non_null(pp_ring_reserve(ring, RING_SIZE, PP_RECORD_SAMPLE));
 }
 
-TEST_WITH(a_full_ring_refuses_and_keeps_what_it_has, make_ring, free_ring)
+TEST(a_full_ring_refuses_and_keeps_what_it_has)
 {
-    struct pp_ring *ring = *state;
     uint64_t written = 0, number = 0;
-    while (put(ring, written))
+    while (put(written))
         written++;
     assert_true(written > 20);
     assert_true(pp_ring_used(ring) <= RING_SIZE);
-    assert_false(put(ring, written));
+    assert_false(put(written));
     for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
         check(record, number++);
     assert_int_equal(number, written);
-    assert_true(put(ring, written));
+    assert_true(put(written));
 }
 
-TEST_WITH(wraps_for_ever, make_ring, free_ring)
+TEST(wraps_for_ever)
 {
-    struct pp_ring *ring = *state;
     /* Also across 2^32 of the indices. */
     uint64_t below = ((uint64_t)1 << 32) - 3 * RING_SIZE;
     atomic_store(&ring->head, below);
     atomic_store(&ring->tail, below);
     uint64_t written = 0, taken = 0;
     while (taken < 100000) {
-        for (unsigned burst = (unsigned)(written % 37) + 1; burst && put(ring, written); burst--)
+        for (unsigned burst = (unsigned)(written % 37) + 1; burst && put(written); burst--)
             written++;
         const struct pp_record *record = pp_ring_peek(ring);
         assert_non_null(record);
@@ -131,7 +123,7 @@ TEST_WITH(wraps_for_ever, make_ring, free_ring)
 
 /* The largest size that is accepted, by trying. What is tried leaves no trace but padding, which changes nothing for
  * smaller records. */
-static uint32_t largest(struct pp_ring *ring)
+static uint32_t largest(void)
 {
     for (uint32_t size = RING_SIZE; size; size -= 8) {
         uint64_t head = atomic_load(&ring->head), start = atomic_load(&ring->start);
@@ -144,9 +136,8 @@ static uint32_t largest(struct pp_ring *ring)
     return 0;
 }
 
-TEST_WITH(room_is_the_largest_record, make_ring, free_ring)
+TEST(room_is_the_largest_record)
 {
-    struct pp_ring *ring = *state;
     ring->size = 1u << 10;                    /* of the buffer */
     for (uint32_t base = 0; base < 3; base++) /* also across 2^32 of the indices */
         for (uint32_t at = 0; at < ring->size; at += 8)
@@ -155,15 +146,14 @@ TEST_WITH(room_is_the_largest_record, make_ring, free_ring)
                 atomic_store(&ring->head, head);
                 atomic_store(&ring->start, 0);
                 atomic_store(&ring->tail, head - used);
-                assert_int_equal(pp_ring_room(ring), largest(ring));
+                assert_int_equal(pp_ring_room(ring), largest());
             }
     ring->size = RING_SIZE;
 }
 
 /* As the copy of a stack turns out shorter than was hoped for. */
-TEST_WITH(a_record_may_shrink_before_commit, make_ring, free_ring)
+TEST(a_record_may_shrink_before_commit)
 {
-    struct pp_ring *ring = *state;
     uint64_t written = 0, taken = 0;
     srand(1);
     while (taken < 20000) {
@@ -190,16 +180,15 @@ TEST_WITH(a_record_may_shrink_before_commit, make_ring, free_ring)
 }
 
 /* As a copy of a stack that cannot be read: the next record may be of any size. */
-TEST_WITH(a_reserved_record_may_be_given_up, make_ring, free_ring)
+TEST(a_reserved_record_may_be_given_up)
 {
-    struct pp_ring *ring = *state;
     uint64_t written = 0, taken = 0;
     srand(2);
     while (taken < 20000) {
         uint32_t room = pp_ring_room(ring);
         if (room && rand() % 2)
             assert_non_null(pp_ring_reserve(ring, room, PP_RECORD_UNFINISHED));
-        if (put(ring, written))
+        if (put(written))
             written++;
         if (rand() % 2 || pp_ring_used(ring) > RING_SIZE / 2) {
             const struct pp_record *record = pp_ring_peek(ring);
@@ -212,35 +201,33 @@ TEST_WITH(a_reserved_record_may_be_given_up, make_ring, free_ring)
     }
 }
 
-static void consume_all(struct pp_ring *ring, uint64_t first)
+static void consume_all(uint64_t first)
 {
     for (const struct pp_record *record; (record = pp_ring_peek(ring)); pp_ring_release(ring, record))
         check(record, first++);
 }
 
-TEST_WITH(an_empty_ring_begins_again_at_its_first_byte, make_ring, free_ring)
+TEST(an_empty_ring_begins_again_at_its_first_byte)
 {
-    struct pp_ring *ring = *state;
     for (uint64_t number = 0; number < 1000; number++) {
-        assert_true(put(ring, number));
+        assert_true(put(number));
         assert_ptr_equal(pp_ring_peek(ring), ring->buffer);
-        consume_all(ring, number);
+        consume_all(number);
     }
     /* an unread record keeps its place, and the next is written after it */
-    assert_true(put(ring, 1));
-    assert_true(put(ring, 2));
+    assert_true(put(1));
+    assert_true(put(2));
     pp_ring_release(ring, pp_ring_peek(ring));
-    assert_true(put(ring, 3));
+    assert_true(put(3));
     assert_ptr_equal(pp_ring_peek(ring), ring->buffer + size_of(1));
-    consume_all(ring, 2);
+    consume_all(2);
 }
 
 /* A reader that has seen nothing of it gives no room back. */
-TEST_WITH(a_restart_leaves_all_of_the_room, make_ring, free_ring)
+TEST(a_restart_leaves_all_of_the_room)
 {
-    struct pp_ring *ring = *state;
-    assert_true(put(ring, 1));
-    consume_all(ring, 1);
+    assert_true(put(1));
+    consume_all(1);
     assert_int_equal(pp_ring_room(ring), RING_SIZE);
     assert_null(pp_ring_peek(ring));
     assert_int_equal(pp_ring_used(ring), 0);
@@ -257,7 +244,7 @@ TEST_WITH(a_restart_leaves_all_of_the_room, make_ring, free_ring)
 
 /* Releases a large record after a small one. Returns the first byte of the buffer that the kernel has taken, and
  * cleared; 0: it has taken none. */
-static uint32_t release_large(struct pp_ring *ring, uint32_t size)
+static uint32_t release_large(uint32_t size)
 {
     memset(ring->buffer, 7, RING_SIZE);
     struct pp_record *record = pp_ring_reserve(ring, 64, PP_RECORD_CODE);
@@ -272,22 +259,20 @@ static uint32_t release_large(struct pp_ring *ring, uint32_t size)
     return 0;
 }
 
-TEST_WITH(pages_of_a_large_record_are_given_back, make_ring, free_ring)
+TEST(pages_of_a_large_record_are_given_back)
 {
-    struct pp_ring *ring = *state;
     uint32_t size = 10 * 4096;
-    assert_int_equal(release_large(ring, size), 4096);
+    assert_int_equal(release_large(size), 4096);
     for (uint32_t at = 4096; at < size; at++)
         assert_int_equal(ring->buffer[at], 0);
     for (uint32_t at = size; at < RING_SIZE; at++)
         assert_int_equal(ring->buffer[at], 7);
 }
 
-TEST_WITH(pages_are_kept_where_they_are_to_be, make_ring, free_ring)
+TEST(pages_are_kept_where_they_are_to_be)
 {
-    struct pp_ring *ring = *state;
     ring->keeps_pages = true;
-    assert_int_equal(release_large(ring, 10 * 4096), 0);
+    assert_int_equal(release_large(10 * 4096), 0);
 }
 
 #define CONCURRENT 200000u
@@ -299,11 +284,12 @@ static void wait_a_little(unsigned *spins)
         sched_yield();
 }
 
-static void *writer(void *argument)
+static void *writer(void *unused)
 {
+    (void)unused;
     unsigned spins = 0;
     for (uint64_t number = 0; number < CONCURRENT;) {
-        if (put(argument, number))
+        if (put(number))
             number++;
         else
             wait_a_little(&spins);
@@ -311,12 +297,11 @@ static void *writer(void *argument)
     return NULL;
 }
 
-TEST_WITH(both_sides_at_once, make_ring, free_ring)
+TEST(both_sides_at_once)
 {
-    struct pp_ring *ring = *state;
     pthread_t thread;
     unsigned spins = 0;
-    assert_int_equal(pthread_create(&thread, NULL, writer, ring), 0);
+    assert_int_equal(pthread_create(&thread, NULL, writer, NULL), 0);
     for (uint64_t number = 0; number < CONCURRENT;) {
         const struct pp_record *record = pp_ring_peek(ring);
         if (!record) {

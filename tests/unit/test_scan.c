@@ -17,7 +17,6 @@ TEST(a_thread_is_found_within_a_part_of_the_quiet_time_before_it)
 TEST(a_program_whose_threads_stay_is_scanned_ever_less_often)
 {
     unsigned scans = 0;
-    (void)state;
     for (uint64_t quiet = 0; quiet < 5ull * SECOND; quiet += pp_scan_pause_ns(quiet))
         scans++;
     assert_in_range(scans, 5, 20); /* not each 50 ms: 100 */

@@ -2,46 +2,33 @@
 #include "preload/base/message.h"
 #include "preload/log/directory.h"
 #include "preload/log/segment.h"
+#include "unit.h"
 #include <dirent.h>
-#include <errno.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define SECOND 1000000000u
 
 static struct pp_segment segment;
 static struct pp_buffer bytes;
-static char root[64], wanted[128], fallback[128];
+static char wanted[128], fallback[128];
 
-static int make_root(void **state)
+void before_each(void)
 {
-    (void)state;
     memset(&segment, 0, sizeof segment);
-    strcpy(root, "/tmp/pyprof-unit.XXXXXX");
-    if (!mkdtemp(root))
-        return -1;
-    snprintf(wanted, sizeof wanted, "%s/out", root);
-    snprintf(fallback, sizeof fallback, "%s/pyprof-%u", root, (unsigned)geteuid());
+    scratch_make();
+    signal(SIGXFSZ, SIG_IGN);
+    snprintf(wanted, sizeof wanted, "%s/out", scratch_path);
+    snprintf(fallback, sizeof fallback, "%s/pyprof-%u", scratch_path, (unsigned)geteuid());
     strcpy(pp_config.out, wanted);
-    return setenv("TMPDIR", root, 1);
+    setenv("TMPDIR", scratch_path, 1);
 }
 
-static int remove_root(void **state)
+void after_each(void)
 {
-    (void)state;
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", root);
-    return system(command);
+    scratch_remove();
 }
 
 static bool append(void)
@@ -81,9 +68,8 @@ static void block_both(void)
     touch(fallback);
 }
 
-static void appends_to_one_private_file(void **state)
+TEST(appends_to_one_private_file)
 {
-    (void)state;
     struct stat status;
     assert_true(append() && append() && append());
     assert_int_equal(entries(wanted), 1);
@@ -93,9 +79,91 @@ static void appends_to_one_private_file(void **state)
     assert_int_equal(segment.number, 1);
 }
 
-static void waits_longer_after_each_failure(void **state)
+/* What somebody else did to the file: the application's own, or a trap. Nothing of ours goes there, nothing is said,
+ * and the next append begins another one. The tests of it are before those that fail: these do say something. */
+static void goes_on_in_another_file(void)
 {
-    (void)state;
+    char path[sizeof segment.path];
+    strcpy(path, segment.path);
+    assert_false(pp_segment_is_intact(&segment));
+    assert_false(append());
+    assert_int_equal(segment.retry_at_ns, 0);
+    assert_true(append());
+    assert_string_not_equal(segment.path, path);
+    assert_true(pp_segment_is_intact(&segment));
+    assert_null(pp_warned(PP_CAUSE_OUTPUT));
+}
+
+TEST(a_removed_file_is_followed_by_another)
+{
+    assert_true(append());
+    assert_true(pp_segment_is_intact(&segment));
+    assert_int_equal(unlink(segment.path), 0);
+    goes_on_in_another_file();
+    char command[300];
+    snprintf(command, sizeof command, "rm -rf '%s'", wanted);
+    assert_int_equal(system(command), 0);
+    goes_on_in_another_file();
+    assert_int_equal(entries(wanted), 1);
+}
+
+TEST(a_cut_file_is_left_alone)
+{
+    struct stat status;
+    assert_true(append());
+    assert_int_equal(truncate(segment.path, 0), 0);
+    char path[sizeof segment.path];
+    strcpy(path, segment.path);
+    goes_on_in_another_file();
+    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(status.st_size, 0);
+}
+
+TEST(traps_in_place_of_the_file_get_nothing)
+{
+    char victim[128], path[sizeof segment.path];
+    struct stat status;
+    snprintf(victim, sizeof victim, "%s/victim", scratch_path);
+    touch(victim);
+    for (int trap = 0; trap < 4; trap++) {
+        segment.open = false;
+        assert_true(append());
+        strcpy(path, segment.path);
+        assert_int_equal(unlink(path), 0);
+        if (trap == 0)
+            assert_int_equal(symlink(victim, path), 0);
+        else if (trap == 1)
+            assert_int_equal(link(victim, path), 0);
+        else if (trap == 2)
+            assert_int_equal(mkfifo(path, 0666), 0);
+        else
+            assert_int_equal(mkdir(path, 0777), 0);
+        goes_on_in_another_file();
+        assert_int_equal(stat(victim, &status), 0);
+        assert_int_equal(status.st_size, 0);
+    }
+}
+
+TEST(another_user_begins_another_file)
+{
+    if (geteuid() != 0)
+        skip();
+    assert_int_equal(chmod(scratch_path, 0755), 0);
+    assert_true(append());
+    assert_int_equal(chmod(wanted, 0777), 0);
+    assert_int_equal(seteuid(12345), 0);
+    bool stands = pp_segment_is_intact(&segment), appended = append(), again = append();
+    assert_int_equal(seteuid(0), 0);
+    assert_false(stands || appended);
+    assert_true(again);
+    struct stat status;
+    assert_int_equal(stat(segment.path, &status), 0);
+    assert_int_equal(status.st_uid, 12345);
+    assert_null(pp_warned(PP_CAUSE_OUTPUT));
+}
+
+TEST(waits_longer_after_each_failure)
+{
     block_both();
     uint64_t expected = SECOND;
     for (int i = 0; i < 12; i++) {
@@ -120,9 +188,8 @@ static void waits_longer_after_each_failure(void **state)
     assert_int_equal(segment.retry_at_ns, 0);
 }
 
-static void a_file_that_cannot_grow_stays_whole(void **state)
+TEST(a_file_that_cannot_grow_stays_whole)
 {
-    (void)state;
     struct rlimit old, tight;
     struct stat status;
     assert_true(append());
@@ -147,9 +214,8 @@ static void a_file_that_cannot_grow_stays_whole(void **state)
     assert_int_equal(segment.bytes, whole);
 }
 
-static void falls_back_to_a_directory_of_its_own(void **state)
+TEST(falls_back_to_a_directory_of_its_own)
 {
-    (void)state;
     struct stat status;
     touch(wanted);
     assert_true(append());
@@ -163,7 +229,7 @@ static void others_may_write(void)
 {
     if (geteuid() != 0)
         skip();
-    assert_int_equal(chmod(root, 01777), 0);
+    assert_int_equal(chmod(scratch_path, 01777), 0);
 }
 
 static void of_another_user(const char *path)
@@ -171,11 +237,10 @@ static void of_another_user(const char *path)
     assert_int_equal(lchown(path, 12345, 12345), 0);
 }
 
-static void what_another_user_made_where_all_may_write_is_not_entered(void **state)
+TEST(what_another_user_made_where_all_may_write_is_not_entered)
 {
-    (void)state;
     char target[128], below[160];
-    snprintf(target, sizeof target, "%s/target", root);
+    snprintf(target, sizeof target, "%s/target", scratch_path);
     snprintf(below, sizeof below, "%s/below/it", wanted);
     others_may_write();
     assert_int_equal(mkdir(target, 0700), 0);
@@ -197,13 +262,12 @@ static void what_another_user_made_where_all_may_write_is_not_entered(void **sta
     assert_int_equal(entries(fallback), 4);
 }
 
-static void own_links_and_those_of_others_elsewhere_are_followed(void **state)
+TEST(own_links_and_those_of_others_elsewhere_are_followed)
 {
-    (void)state;
     char target[128], made[160], loop[128];
-    snprintf(target, sizeof target, "%s/target", root);
+    snprintf(target, sizeof target, "%s/target", scratch_path);
     snprintf(made, sizeof made, "%s/not/yet", target);
-    snprintf(loop, sizeof loop, "%s/loop", root);
+    snprintf(loop, sizeof loop, "%s/loop", scratch_path);
     assert_int_equal(mkdir(target, 0700), 0);
     assert_int_equal(symlink("target/../target/not", wanted), 0);
     assert_int_equal(symlink(loop, loop), 0);
@@ -229,9 +293,8 @@ static void own_links_and_those_of_others_elsewhere_are_followed(void **state)
 }
 
 /* Neither files nor directories in a jail; the parent has its own root still. */
-static void nothing_is_made_under_another_root(void **state)
+TEST(nothing_is_made_under_another_root)
 {
-    (void)state;
     int status;
     if (geteuid() != 0)
         skip();
@@ -239,7 +302,7 @@ static void nothing_is_made_under_another_root(void **state)
     assert_true(append());
     pid_t child = fork();
     if (child == 0) {
-        bool failed = chroot(root) == 0 && chdir("/") == 0 && !append() && !append();
+        bool failed = chroot(scratch_path) == 0 && chdir("/") == 0 && !append() && !append();
         pp_segment_after_fork(&segment);
         segment.retry_at_ns = 0;
         failed = failed && !append();
@@ -251,9 +314,8 @@ static void nothing_is_made_under_another_root(void **state)
     assert_int_equal(entries(wanted), 1);
 }
 
-static void a_child_begins_a_file_of_its_own(void **state)
+TEST(a_child_begins_a_file_of_its_own)
 {
-    (void)state;
     assert_true(append());
     char parent[sizeof segment.instance];
     strcpy(parent, segment.instance);
@@ -262,112 +324,4 @@ static void a_child_begins_a_file_of_its_own(void **state)
     assert_true(append());
     assert_int_equal(entries(wanted), 2);
     assert_string_not_equal(segment.instance, parent);
-}
-
-/* What somebody else did to the file: the application's own, or a trap. Nothing of ours goes there, nothing is said,
- * and the next append begins another one. */
-static void goes_on_in_another_file(void)
-{
-    char path[sizeof segment.path];
-    strcpy(path, segment.path);
-    assert_false(pp_segment_is_intact(&segment));
-    assert_false(append());
-    assert_int_equal(segment.retry_at_ns, 0);
-    assert_true(append());
-    assert_string_not_equal(segment.path, path);
-    assert_true(pp_segment_is_intact(&segment));
-    assert_null(pp_warned(PP_CAUSE_OUTPUT));
-}
-
-static void a_removed_file_is_followed_by_another(void **state)
-{
-    (void)state;
-    assert_true(append());
-    assert_true(pp_segment_is_intact(&segment));
-    assert_int_equal(unlink(segment.path), 0);
-    goes_on_in_another_file();
-    char command[300];
-    snprintf(command, sizeof command, "rm -rf '%s'", wanted);
-    assert_int_equal(system(command), 0);
-    goes_on_in_another_file();
-    assert_int_equal(entries(wanted), 1);
-}
-
-static void a_cut_file_is_left_alone(void **state)
-{
-    (void)state;
-    struct stat status;
-    assert_true(append());
-    assert_int_equal(truncate(segment.path, 0), 0);
-    char path[sizeof segment.path];
-    strcpy(path, segment.path);
-    goes_on_in_another_file();
-    assert_int_equal(stat(path, &status), 0);
-    assert_int_equal(status.st_size, 0);
-}
-
-static void traps_in_place_of_the_file_get_nothing(void **state)
-{
-    (void)state;
-    char victim[128], path[sizeof segment.path];
-    struct stat status;
-    snprintf(victim, sizeof victim, "%s/victim", root);
-    touch(victim);
-    for (int trap = 0; trap < 4; trap++) {
-        segment.open = false;
-        assert_true(append());
-        strcpy(path, segment.path);
-        assert_int_equal(unlink(path), 0);
-        if (trap == 0)
-            assert_int_equal(symlink(victim, path), 0);
-        else if (trap == 1)
-            assert_int_equal(link(victim, path), 0);
-        else if (trap == 2)
-            assert_int_equal(mkfifo(path, 0666), 0);
-        else
-            assert_int_equal(mkdir(path, 0777), 0);
-        goes_on_in_another_file();
-        assert_int_equal(stat(victim, &status), 0);
-        assert_int_equal(status.st_size, 0);
-    }
-}
-
-static void another_user_begins_another_file(void **state)
-{
-    (void)state;
-    if (geteuid() != 0)
-        skip();
-    assert_int_equal(chmod(root, 0755), 0);
-    assert_true(append());
-    assert_int_equal(chmod(wanted, 0777), 0);
-    assert_int_equal(seteuid(12345), 0);
-    bool stands = pp_segment_is_intact(&segment), appended = append(), again = append();
-    assert_int_equal(seteuid(0), 0);
-    assert_false(stands || appended);
-    assert_true(again);
-    struct stat status;
-    assert_int_equal(stat(segment.path, &status), 0);
-    assert_int_equal(status.st_uid, 12345);
-    assert_null(pp_warned(PP_CAUSE_OUTPUT));
-}
-
-int main(void)
-{
-    signal(SIGXFSZ, SIG_IGN);
-#define TEST(function) cmocka_unit_test_setup_teardown(function, make_root, remove_root)
-    const struct CMUnitTest tests[] = {
-        TEST(appends_to_one_private_file),
-        TEST(a_removed_file_is_followed_by_another),
-        TEST(a_cut_file_is_left_alone),
-        TEST(traps_in_place_of_the_file_get_nothing),
-        TEST(another_user_begins_another_file),
-        TEST(waits_longer_after_each_failure),
-        TEST(a_file_that_cannot_grow_stays_whole),
-        TEST(falls_back_to_a_directory_of_its_own),
-        TEST(what_another_user_made_where_all_may_write_is_not_entered),
-        TEST(own_links_and_those_of_others_elsewhere_are_followed),
-        TEST(nothing_is_made_under_another_root),
-        TEST(a_child_begins_a_file_of_its_own),
-    };
-    return cmocka_run_group_tests_name("segment", tests, NULL, NULL);
 }

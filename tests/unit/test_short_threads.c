@@ -21,14 +21,12 @@ static void unsampled(uint32_t thread, uint64_t ns)
     unsampled_ns += ns;
 }
 
-static int reset(void **state)
+void before_each(void)
 {
-    (void)state;
     memset(by_node, 0, sizeof by_node);
     memset(by_thread, 0, sizeof by_thread);
     unsampled_ns = 0;
     pp_short_threads_reset();
-    return 0;
 }
 
 static bool ends(uintptr_t kind, uint64_t cpu, uint64_t tail, uint32_t thread, uint32_t node)
@@ -46,7 +44,7 @@ static void pushed_off_ends(uint32_t node)
     assert_true(pp_short_threads_end(&ended, PERIOD, TICK));
 }
 
-TEST_WITH(tails_go_to_their_like, reset, NULL)
+TEST(tails_go_to_their_like)
 {
     /* of ten threads of 2 ms one was sampled; the tails before it wait for it */
     for (uint32_t i = 1; i <= 4; i++)
@@ -66,7 +64,7 @@ TEST_WITH(tails_go_to_their_like, reset, NULL)
         assert_true(by_thread[i] == 0 || by_thread[i] == 2 * MS);
 }
 
-TEST_WITH(groups_do_not_mix, reset, NULL)
+TEST(groups_do_not_mix)
 {
     assert_true(ends(1, 2 * MS, 1 * MS, 1, 7));
     assert_true(ends(2, 2 * MS, 2 * MS, 2, 0)); /* another start routine */
@@ -78,7 +76,7 @@ TEST_WITH(groups_do_not_mix, reset, NULL)
 }
 
 /* On two CPUs with three busy programs beside it 85 of 2,000 threads of 1 ms met a tick, where 500 should have. */
-TEST_WITH(pushed_off_threads_share_what_was_seen, reset, NULL)
+TEST(pushed_off_threads_share_what_was_seen)
 {
     for (uint32_t i = 0; i < 2000; i++)
         pushed_off_ends(i % 25 ? 0 : 1 + i / 25);
@@ -89,7 +87,7 @@ TEST_WITH(pushed_off_threads_share_what_was_seen, reset, NULL)
         assert_int_equal(by_node[node], 25 * MS);
 }
 
-TEST_WITH(others_have_only_fair_parts, reset, NULL)
+TEST(others_have_only_fair_parts)
 {
     for (uint32_t i = 0; i < 1000; i++)
         assert_true(ends(1, MS, MS, 1, 0));
@@ -102,7 +100,7 @@ TEST_WITH(others_have_only_fair_parts, reset, NULL)
     assert_int_equal(unsampled_ns, (1000 - 320) * MS);
 }
 
-TEST_WITH(few_stacks_wait_for_more_to_share_with, reset, NULL)
+TEST(few_stacks_wait_for_more_to_share_with)
 {
     for (uint32_t i = 0; i < 999; i++)
         pushed_off_ends(0);
@@ -117,7 +115,7 @@ TEST_WITH(few_stacks_wait_for_more_to_share_with, reset, NULL)
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
 }
 
-TEST_WITH(one_stack_does_not_draw_all, reset, NULL)
+TEST(one_stack_does_not_draw_all)
 {
     for (uint32_t i = 0; i < 999; i++)
         pushed_off_ends(0);
@@ -128,14 +126,14 @@ TEST_WITH(one_stack_does_not_draw_all, reset, NULL)
     assert_int_equal(by_node[1] + unsampled_ns, 1000 * MS);
 }
 
-TEST_WITH(long_threads_are_left_out, reset, NULL)
+TEST(long_threads_are_left_out)
 {
     assert_false(ends(1, 41 * MS, 3 * MS, 1, 7));
     assert_int_equal(pp_short_threads_waiting_ns(), 0);
 }
 
 /* At 2,000 samples a second a thread of some milliseconds is as short as at 100: its first sample comes at a tick. */
-TEST_WITH(a_period_below_the_ticks_makes_no_thread_long, reset, NULL)
+TEST(a_period_below_the_ticks_makes_no_thread_long)
 {
     const struct pp_leaf leaf = {7, 0, 0};
     struct pp_ended_thread seen = {1, 6 * MS, 2 * MS, 1, false, 1, &leaf},
@@ -148,7 +146,7 @@ TEST_WITH(a_period_below_the_ticks_makes_no_thread_long, reset, NULL)
 
 /* Threads of 6 ms that do one thing in their first third and another in the rest, sampled at a random moment of a
  * period, after which a sample is certain. Without the weights the second had 87 % for 67. */
-TEST_WITH(what_comes_late_in_a_life_has_its_share_only, reset, NULL)
+TEST(what_comes_late_in_a_life_has_its_share_only)
 {
     srand(1);
     for (uint32_t i = 0; i < 3000; i++) {
@@ -170,7 +168,7 @@ TEST_WITH(what_comes_late_in_a_life_has_its_share_only, reset, NULL)
     assert_in_range(by_node[2] * 1000 / all, 627, 707); /* 4 sigma of 1800 samples */
 }
 
-TEST_WITH(nothing_waits_for_ever, reset, NULL)
+TEST(nothing_waits_for_ever)
 {
     assert_true(ends(1, 2 * MS, 2 * MS, 1, 0));
     for (int i = 0; i < 100; i++)
@@ -179,7 +177,7 @@ TEST_WITH(nothing_waits_for_ever, reset, NULL)
     assert_int_equal(unsampled_ns, 2 * MS);
 }
 
-TEST_WITH(memory_is_bounded_and_sums_hold, reset, NULL)
+TEST(memory_is_bounded_and_sums_hold)
 {
     uint64_t taken = 0, refused = 0;
     for (uint32_t i = 0; i < 100000; i++) {

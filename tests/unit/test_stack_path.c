@@ -9,12 +9,10 @@
 static struct pp_tables tables;
 static uint32_t searches;
 
-static int begin(void **state)
+void before_each(void)
 {
-    (void)state;
     pp_tables_reset(&tables);
     searches = 0;
-    return 0;
 }
 
 /* Takes one step as the flush thread does. The frame hangs on the key and on `meaning`, which changes with the code. */
@@ -47,7 +45,7 @@ static void write_interval(void)
     pp_tables_write(&tables, &out, &sequence);
 }
 
-TEST_WITH(nodes_are_those_of_the_tables, begin, NULL)
+TEST(nodes_are_those_of_the_tables)
 {
     static uint32_t keys[DEEPEST];
     uint32_t depth = 40, meaning = 0, expected;
@@ -76,7 +74,7 @@ TEST_WITH(nodes_are_those_of_the_tables, begin, NULL)
     }
 }
 
-TEST_WITH(only_what_differs_is_searched_for, begin, NULL)
+TEST(only_what_differs_is_searched_for)
 {
     uint32_t keys[50], expected;
     for (uint32_t i = 0; i < 50; i++)
@@ -91,7 +89,7 @@ TEST_WITH(only_what_differs_is_searched_for, begin, NULL)
 }
 
 /* Each interval marks the nodes that it uses, by which the tables know what lasts. */
-TEST_WITH(what_lasts_is_marked_all_the_same, begin, NULL)
+TEST(what_lasts_is_marked_all_the_same)
 {
     uint32_t keys[] = {1, 2, 3, 4}, expected;
     for (unsigned n = 0; n < 3; n++) {

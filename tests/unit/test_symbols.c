@@ -1,24 +1,29 @@
 /* Names of functions: from the file of a module, from the vDSO's image, and none from a file that is another one. */
-#include "../../preload/base/arena.h"
-#include "../../preload/base/mappings.h"
-#include "../../preload/common/log_format.h"
-#include "../../preload/modules/elf_symbols.h"
-#include "../../preload/modules/module_list.h"
+#include "preload/base/arena.h"
+#include "preload/base/mappings.h"
+#include "preload/common/log_format.h"
+#include "preload/modules/elf_symbols.h"
+#include "preload/modules/module_list.h"
+#include "unit.h"
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define DAMAGE_RUNS 200
+
+static char object[80]; /* the file that a test makes */
+
+void before_each(void)
+{
+    scratch_make();
+    snprintf(object, sizeof object, "%s/object", scratch_path);
+}
+
+void after_each(void)
+{
+    scratch_remove();
+}
 
 static __attribute__((noinline)) int a_static_function(int n)
 {
@@ -34,9 +39,8 @@ static struct pp_module *module_of(const void *address)
     return module;
 }
 
-static void test_own_functions(void **state)
+TEST(test_own_functions)
 {
-    (void)state;
     struct pp_module *module = module_of((void *)&a_static_function);
     uintptr_t start = 0;
     const char *name = pp_module_symbol(module, (uintptr_t)&a_static_function + 1, &start);
@@ -51,20 +55,20 @@ static void test_own_functions(void **state)
     assert_true(module->build_id_length > 0);
 }
 
-static struct {
-    uint64_t words[3];
-} a_static_variable = {{1, 2, 3}};
+/* A sanitizer makes the variables of C larger. */
+__asm__(
+    ".data\n.type a_static_variable, @object\n.size a_static_variable, 24\na_static_variable: .quad 1, 2, 3\n.text");
+extern uint64_t a_static_variable[3];
 
 /* By its name and size, without all the names of the table. */
-static void test_variable(void **state)
+TEST(test_variable)
 {
-    (void)state;
     static const char *const names[] = {"no_such_function", "system", "syste"};
     struct pp_elf_source source = {.fd = open("/proc/self/exe", O_RDONLY)};
     uint64_t value = 0, size = sizeof a_static_variable;
     assert_true(source.fd >= 0);
     assert_true(pp_elf_source_variable(&source, false, "a_static_variable", size, &value));
-    assert_int_equal(module_of((void *)&a_static_function)->bias + value, (uintptr_t)&a_static_variable);
+    assert_int_equal(module_of((void *)&a_static_function)->bias + value, (uintptr_t)a_static_variable);
     assert_false(pp_elf_source_variable(&source, false, "a_static_variable", size + 8, &value));
     assert_false(pp_elf_source_variable(&source, false, "a_static_variabl", size, &value));
     assert_false(pp_elf_source_variable(&source, true, "a_static_variable", size, &value));
@@ -72,9 +76,8 @@ static void test_variable(void **state)
     close(source.fd);
 }
 
-static void test_libc_functions(void **state)
+TEST(test_libc_functions)
 {
-    (void)state;
     static const char *const names[] = {
         "qsort",   "bsearch",  "printf",      "snprintf", "strtol", "strtod",    "fopen",   "fclose",  "regcomp",
         "regexec", "getenv",   "setenv",      "system",   "popen",  "tmpfile",   "opendir", "readdir", "scandir",
@@ -97,9 +100,8 @@ static void test_libc_functions(void **state)
     }
 }
 
-static void test_vdso(void **state)
+TEST(test_vdso)
 {
-    (void)state;
     struct vdso {
         struct pp_module *module;
     } found = {NULL};
@@ -137,28 +139,26 @@ static void copy_file(const char *from, const char *to, long size)
 }
 
 /* Names that were found stay when the file goes; the index is made again for another file of the same build. */
-static void test_changing_file(void **state)
+TEST(test_changing_file)
 {
-    (void)state;
     void *z = dlopen("libz.so.1", RTLD_NOW);
     Dl_info info;
     if (!z || !dladdr(dlsym(z, "crc32"), &info))
         skip();
-    char path[] = "/tmp/pp_symbols_XXXXXX", command[8400];
-    close(mkstemp(path));
-    copy_file(info.dli_fname, path, 1L << 30);
-    void *copy = dlopen(path, RTLD_NOW);
+    char command[8400];
+    copy_file(info.dli_fname, object, 1L << 30);
+    void *copy = dlopen(object, RTLD_NOW);
     assert_non_null(copy);
     uintptr_t crc32 = (uintptr_t)dlsym(copy, "crc32"), adler32 = (uintptr_t)dlsym(copy, "adler32"), start;
     struct pp_module *module = module_of((void *)crc32);
     assert_string_equal(pp_module_symbol(module, crc32 + 1, &start), "crc32");
     /* the same build-id, everything at another place: as if it were stripped */
     snprintf(command, sizeof command, "objcopy --add-section .extra='%s' '%s' %s.new && mv %s.new %s", info.dli_fname,
-             path, path, path, path);
+             object, object, object, object);
     assert_int_equal(system(command), 0);
     assert_string_equal(pp_module_symbol(module, adler32, &start), "adler32");
     assert_int_equal(start, adler32);
-    unlink(path);
+    unlink(object);
     assert_string_equal(pp_module_symbol(module, crc32 + 2, &start), "crc32");
     assert_int_equal(start, crc32);
     assert_null(pp_module_symbol(module, (uintptr_t)dlsym(copy, "deflate"), &start));
@@ -168,9 +168,8 @@ static void test_changing_file(void **state)
 
 /* What is given back between two functions that are met is made again, and not given back before the second interval.
  */
-static void test_rest(void **state)
+TEST(test_rest)
 {
-    (void)state;
     struct pp_module *libc = module_of((void *)&strtod);
     size_t most, before;
     uintptr_t start;
@@ -193,18 +192,15 @@ static void test_rest(void **state)
 }
 
 /* What LLVM registers: an object that was not linked, its functions at high addresses, a section without any at 0. */
-static void test_unlinked_object(void **state)
+TEST(test_unlinked_object)
 {
-    (void)state;
-    char path[] = "/tmp/pp_symbols_XXXXXX", command[200];
+    char command[400];
     static uint8_t bytes[1 << 16];
-    int fd = mkstemp(path);
     snprintf(command, sizeof command,
-             "echo 'int f(int n) { return n + 1; }' | gcc -x c -ffunction-sections -c -o %s.o - && mv %s.o %s", path,
-             path, path);
+             "echo 'int f(int n) { return n + 1; }' | gcc -x c -ffunction-sections -c -o %s.o - && mv %s.o %s", object,
+             object, object);
     assert_int_equal(system(command), 0);
-    close(fd);
-    fd = open(path, O_RDONLY);
+    int fd = open(object, O_RDONLY);
     struct pp_elf_source source = {.fd = -1, .memory = bytes, .size = (size_t)read(fd, bytes, sizeof bytes)};
     struct pp_elf_sections sections;
     struct pp_elf_index index;
@@ -223,7 +219,6 @@ static void test_unlinked_object(void **state)
     pp_elf_index_free(&index);
     pp_elf_sections_free(&sections);
     close(fd);
-    unlink(path);
 }
 
 /* Every address of a file has the name of the last function that begins at or below it and holds it. */
@@ -260,26 +255,22 @@ static void check_against_the_table(const char *path)
     close(source.fd);
 }
 
-static void test_against_the_table(void **state)
+TEST(test_against_the_table)
 {
-    (void)state;
     check_against_the_table("/proc/self/exe");
 }
 
 /* The sort's first step tells almost none of them apart: all but one are in a millionth of the range. */
-static void test_one_far_away(void **state)
+TEST(test_one_far_away)
 {
-    (void)state;
-    char path[] = "/tmp/pp_symbols_XXXXXX", command[400];
-    close(mkstemp(path));
+    char command[400];
     snprintf(command, sizeof command,
              "{ for i in $(seq 1500); do echo \"int f$i(int n) { return n + $i; }\"; done && "
              "echo '__attribute__((section(\".far\"))) int g(int n) { return n; }'; } | "
              "gcc -x c -shared -nostdlib -Wl,--section-start=.far=0x70000000 -o %s -",
-             path);
+             object);
     assert_int_equal(system(command), 0);
-    check_against_the_table(path);
-    unlink(path);
+    check_against_the_table(object);
 }
 
 #define IN_EACH   20000
@@ -310,11 +301,9 @@ static void check_section(const struct pp_elf_index *index, const struct pp_elf_
 
 /* What BOLT leaves: code in two sections, each with a segment of its own. The index spreads its buckets
  * over both. */
-static void test_two_sections(void **state)
+TEST(test_two_sections)
 {
-    (void)state;
-    char path[] = "/tmp/pp_symbols_XXXXXX", command[600];
-    close(mkstemp(path));
+    char command[600];
     snprintf(command, sizeof command,
              "for name in hot cold; do [ $name = hot ] && section=.text || section=.bolt.org.text; "
              "printf '.section %%s,\"ax\",@progbits\\n.p2align 4\\n' $section; for i in $(seq 0 %d); do "
@@ -322,10 +311,10 @@ static void test_two_sections(void **state)
              "$name $i $name $i $name $i; done; done | "
              "gcc -x assembler -z noexecstack -shared -nostdlib -Wl,--section-start=.text=0x400000 "
              "-Wl,--section-start=.bolt.org.text=0x200000 -o %s -",
-             IN_EACH - 1, path);
+             IN_EACH - 1, object);
     assert_int_equal(system(command), 0);
     static uint8_t bytes[8 << 20];
-    int fd = open(path, O_RDONLY);
+    int fd = open(object, O_RDONLY);
     struct pp_elf_source source = {.fd = -1, .memory = bytes, .size = (size_t)read(fd, bytes, sizeof bytes)};
     struct pp_elf_index index;
     assert_true(pp_elf_index_read(&source, &index));
@@ -333,7 +322,6 @@ static void test_two_sections(void **state)
     check_section(&index, &source, 0x200000, "cold");
     pp_elf_index_free(&index);
     close(fd);
-    unlink(path);
 }
 
 /* Functions whose last byte has a label: of sizes that five binary digits hold, and of sizes just above. */
@@ -345,9 +333,8 @@ __asm__(".text\n" SIZES(WITH_LABEL));
 #define DECLARE(size) extern char outer_##size[];
 SIZES(DECLARE)
 
-static void test_labels_at_ends(void **state)
+TEST(test_labels_at_ends)
 {
-    (void)state;
     static const struct {
         char *at;
         size_t size;
@@ -364,33 +351,29 @@ static void test_labels_at_ends(void **state)
 }
 
 /* The file that a library was loaded from is replaced by another one: its names are those of somebody else. */
-static void test_replaced_file(void **state)
+TEST(test_replaced_file)
 {
-    (void)state;
     void *z = dlopen("libz.so.1", RTLD_NOW);
     Dl_info info;
     if (!z || !dladdr(dlsym(z, "crc32"), &info))
         skip();
-    char directory[] = "/tmp/pp_symbols_XXXXXX", path[64], original[4096];
+    char copied[96], original[4096];
     snprintf(original, sizeof original, "%s", info.dli_fname);
-    assert_non_null(mkdtemp(directory));
     for (unsigned truncated = 0; truncated < 2; truncated++) {
-        snprintf(path, sizeof path, "%s/libcopy%u.so", directory, truncated);
-        copy_file(original, path, 1L << 30);
-        void *copy = dlopen(path, RTLD_NOW);
+        snprintf(copied, sizeof copied, "%s/libcopy%u.so", scratch_path, truncated);
+        copy_file(original, copied, 1L << 30);
+        void *copy = dlopen(copied, RTLD_NOW);
         assert_non_null(copy);
         uintptr_t address = (uintptr_t)dlsym(copy, "crc32"), start;
         struct pp_module *module = module_of((void *)address);
-        assert_string_equal(module->path, path);
+        assert_string_equal(module->path, copied);
         if (truncated)
-            copy_file(original, path, 5000);
+            copy_file(original, copied, 5000);
         else
-            copy_file("/proc/self/exe", path, 1L << 30);
+            copy_file("/proc/self/exe", copied, 1L << 30);
         assert_null(pp_module_symbol(module, address, &start));
         dlclose(copy);
-        unlink(path);
     }
-    rmdir(directory);
     dlclose(z);
 }
 
@@ -426,40 +409,35 @@ static unsigned resident_kb(const char *path)
 
 /* A library without a build-id is known by the inode that is mapped, which its table of functions need not be read for.
  */
-static void test_without_build_id(void **state)
+TEST(test_without_build_id)
 {
-    (void)state;
-    char path[] = "/tmp/pp_symbols_XXXXXX";
     struct stat status;
     uint64_t device;
     uintptr_t start;
-    close(mkstemp(path));
-    build(path, "none", 1);
-    void *library = dlopen(path, RTLD_NOW);
+    build(object, "none", 1);
+    void *library = dlopen(object, RTLD_NOW);
     assert_non_null(library);
     uintptr_t first = (uintptr_t)dlsym(library, "f1"), second = (uintptr_t)dlsym(library, "f2");
     struct pp_module *module = module_of((void *)first);
     assert_int_equal(module->build_id_length, 0);
-    assert_int_equal(stat(path, &status), 0);
+    assert_int_equal(stat(object, &status), 0);
     assert_int_equal(pp_mapped_inode(first, &device), status.st_ino);
     assert_int_equal(device, status.st_dev);
     assert_int_equal(pp_mapped_inode((uintptr_t)&status, &device), 0);
     assert_int_equal(pp_mapped_inode(8, &device), 0);
-    unsigned resident = resident_kb(path);
+    unsigned resident = resident_kb(object);
     assert_string_equal(pp_module_symbol(module, first, &start), "f1");
-    assert_true(resident_kb(path) <= resident + 64); /* its first page, with neighbours */
+    assert_true(resident_kb(object) <= resident + 64); /* its first page, with neighbours */
     /* other functions at these places, a copy of the file */
-    build(path, "none", 2);
+    build(object, "none", 2);
     assert_null(pp_module_symbol(module, second, &start));
-    build(path, "none", 1);
+    build(object, "none", 1);
     assert_string_equal(pp_module_symbol(module, second, &start), "f2");
     dlclose(library);
-    unlink(path);
 }
 
-static void test_damaged_file(void **state)
+TEST(test_damaged_file)
 {
-    (void)state;
     struct pp_module *module = module_of((void *)&a_static_function);
     int fd = open(module->path, O_RDONLY);
     struct stat st;
@@ -494,26 +472,4 @@ static void test_damaged_file(void **state)
     }
     free(bytes);
     close(fd);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_own_functions),
-        cmocka_unit_test(test_variable),
-        cmocka_unit_test(test_libc_functions),
-        cmocka_unit_test(test_rest),
-        cmocka_unit_test(test_vdso),
-        cmocka_unit_test(test_changing_file),
-        cmocka_unit_test(test_against_the_table),
-        cmocka_unit_test(test_one_far_away),
-        cmocka_unit_test(test_two_sections),
-        cmocka_unit_test(test_without_build_id),
-        cmocka_unit_test(test_labels_at_ends),
-        cmocka_unit_test(test_unlinked_object),
-        cmocka_unit_test(test_replaced_file),
-        cmocka_unit_test(test_damaged_file),
-    };
-    (void)a_static_function((int)a_static_variable.words[0]);
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,11 +9,9 @@
 
 static struct pp_throttle throttle;
 
-static int reset(void **state)
+void before_each(void)
 {
-    (void)state;
     pp_throttle_reset(&throttle, 10 * MS, PERCENT);
-    return 0;
 }
 
 /* Flushes of a second, with the samples that are due and their cost. */
@@ -33,21 +31,21 @@ static bool window(uint64_t cost_ppm_at_full_rate)
     return flushes(WINDOW_SECONDS, cost_ppm_at_full_rate);
 }
 
-TEST_WITH(cheap_samples_change_nothing, reset, NULL)
+TEST(cheap_samples_change_nothing)
 {
     for (unsigned i = 0; i < 20; i++)
         assert_false(window(PERCENT));
     assert_int_equal(throttle.period_ns, 10 * MS);
 }
 
-TEST_WITH(a_dear_moment_in_a_cheap_window_is_allowed, reset, NULL)
+TEST(a_dear_moment_in_a_cheap_window_is_allowed)
 {
     assert_false(flushes(3, PERCENT / 2));
     assert_false(flushes(1, 2 * PERCENT));
     assert_false(flushes(1, PERCENT / 2));
 }
 
-TEST_WITH(dear_samples_are_brought_below_the_limit_in_one_step, reset, NULL)
+TEST(dear_samples_are_brought_below_the_limit_in_one_step)
 {
     assert_true(flushes(1, 5 * PERCENT));
     assert_int_equal(throttle.period_ns, 80 * MS);
@@ -56,7 +54,7 @@ TEST_WITH(dear_samples_are_brought_below_the_limit_in_one_step, reset, NULL)
         assert_false(window(5 * PERCENT));
 }
 
-TEST_WITH(the_rate_comes_back_when_they_are_cheap_again, reset, NULL)
+TEST(the_rate_comes_back_when_they_are_cheap_again)
 {
     flushes(1, 5 * PERCENT);
     unsigned windows = 0;
@@ -73,7 +71,7 @@ TEST_WITH(the_rate_comes_back_when_they_are_cheap_again, reset, NULL)
 }
 
 /* Just below the limit at half the rate: doubling it would be too dear again. */
-TEST_WITH(it_does_not_swing, reset, NULL)
+TEST(it_does_not_swing)
 {
     assert_true(window(PERCENT + PERCENT / 10));
     assert_int_equal(throttle.period_ns, 20 * MS);
@@ -82,7 +80,7 @@ TEST_WITH(it_does_not_swing, reset, NULL)
 }
 
 /* Threads of 4 ms, each sampled once at its first tick: as many at any rate. */
-TEST_WITH(samples_that_do_not_follow_the_rate_count_as_if_they_did, reset, NULL)
+TEST(samples_that_do_not_follow_the_rate_count_as_if_they_did)
 {
     for (unsigned i = 0; i < 30; i++)
         assert_false(pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 250, 250 * (uint64_t)MS / 11));
@@ -90,7 +88,7 @@ TEST_WITH(samples_that_do_not_follow_the_rate_count_as_if_they_did, reset, NULL)
     assert_true(pp_throttle_add(&throttle, 1000 * (uint64_t)MS, 250, 250 * (uint64_t)MS));
 }
 
-TEST_WITH(dear_samples_are_slowed_down_within_half_a_second, reset, NULL)
+TEST(dear_samples_are_slowed_down_within_half_a_second)
 {
     /* 1 % of half a second is reached at the third sample */
     assert_false(pp_throttle_add(&throttle, 10 * MS, 1, 2 * MS));
@@ -103,13 +101,13 @@ TEST_WITH(dear_samples_are_slowed_down_within_half_a_second, reset, NULL)
     assert_true(throttle.period_ns == 1000 * (uint64_t)MS);
 }
 
-TEST_WITH(samples_below_the_limit_change_nothing, reset, NULL)
+TEST(samples_below_the_limit_change_nothing)
 {
     for (unsigned i = 0; i < 3000; i++)
         assert_false(pp_throttle_add(&throttle, 10 * MS, 1, MS / 11));
 }
 
-TEST_WITH(the_lowest_rate_is_one_a_second, reset, NULL)
+TEST(the_lowest_rate_is_one_a_second)
 {
     for (unsigned i = 0; i < 20; i++)
         window(900000);

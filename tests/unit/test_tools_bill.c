@@ -4,20 +4,23 @@
 #include "tools/load/load.h"
 #include "tools/run/summary.h"
 #include "tools/view/summary.h"
-#include <setjmp.h>
+#include "unit.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define BILLED_NS 123456789u
 
-static char path[] = "/tmp/pyprof-test-XXXXXX";
+static char path[] = "log.pyprof";
+
+void before_all(void)
+{
+    scratch_make();
+}
+
+void after_all(void)
+{
+    scratch_remove();
+}
 
 /* Writes a log of so much CPU time but for its last bytes, and returns its size. */
 static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
@@ -30,10 +33,7 @@ static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
     if (exits)
         fixture_exit(&log);
     size_t size = log.file.length - cut;
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, size, file), size);
-    fclose(file);
+    fixture_write(path, log.file.data, size);
     fixture_end(&log);
     return size;
 }
@@ -66,9 +66,8 @@ static void assert_billed(uint64_t billed_ns)
     pt_profile_free(profile);
 }
 
-static void is_appended_to_a_complete_log(void **state)
+TEST(is_appended_to_a_complete_log)
 {
-    (void)state;
     write_log(true, 0);
     assert_true(append(PT_ALIVE_UNKNOWN));
     assert_billed(BILLED_NS);
@@ -78,9 +77,8 @@ static void is_appended_to_a_complete_log(void **state)
 }
 
 /* As where a worker was not waited for: that is no bill of the whole run. */
-static void is_not_shown_where_the_profile_has_more(void **state)
+TEST(is_not_shown_where_the_profile_has_more)
 {
-    (void)state;
     write_log_of(BILLED_NS, true, 0);
     assert_true(append(PT_ALIVE_UNKNOWN));
     assert_billed(BILLED_NS);
@@ -116,23 +114,20 @@ static uint64_t billed_of(const struct member *members, size_t count)
     billed_of((const struct member[]){__VA_ARGS__},                                                                    \
               sizeof((const struct member[]){__VA_ARGS__}) / sizeof(struct member))
 
-static void is_shown_whatever_was_waited_for(void **state)
+TEST(is_shown_whatever_was_waited_for)
 {
-    (void)state;
     assert_int_equal(BILLED_OF({20, BILLED_NS}, {30, 0}), BILLED_NS);
     assert_int_equal(BILLED_OF({20, BILLED_NS}, {BILLED_NS, 0}), 0);
 }
 
-static void is_the_largest_of_runs_within_each_other(void **state)
+TEST(is_the_largest_of_runs_within_each_other)
 {
-    (void)state;
     assert_int_equal(BILLED_OF({20, BILLED_NS}, {30, 50}), BILLED_NS);
     assert_int_equal(BILLED_OF({20, 50}, {30, BILLED_NS}), BILLED_NS);
 }
 
-static void is_not_appended_where_more_may_follow(void **state)
+TEST(is_not_appended_where_more_may_follow)
 {
-    (void)state;
     size_t size = write_log(false, 0);
     assert_false(append(PT_ALIVE_YES));
     assert_false(append(PT_ALIVE_UNKNOWN));
@@ -140,18 +135,16 @@ static void is_not_appended_where_more_may_follow(void **state)
     assert_billed(0);
 }
 
-static void is_not_appended_to_half_a_block(void **state)
+TEST(is_not_appended_to_half_a_block)
 {
-    (void)state;
     size_t size = write_log(false, 3);
     assert_false(append(PT_ALIVE_NO));
     assert_int_equal(size_now(), size);
 }
 
 /* As on a disk that becomes full: a part could be written. */
-static void leaves_nothing_of_a_part(void **state)
+TEST(leaves_nothing_of_a_part)
 {
-    (void)state;
     size_t size = write_log(true, 0);
     struct rlimit before, small;
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
@@ -163,28 +156,4 @@ static void leaves_nothing_of_a_part(void **state)
     assert_false(appended);
     assert_int_equal(size_now(), size);
     assert_billed(0);
-}
-
-static int remove_log(void **state)
-{
-    (void)state;
-    return unlink(path);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(is_appended_to_a_complete_log),
-        cmocka_unit_test(is_not_shown_where_the_profile_has_more),
-        cmocka_unit_test(is_shown_whatever_was_waited_for),
-        cmocka_unit_test(is_the_largest_of_runs_within_each_other),
-        cmocka_unit_test(is_not_appended_where_more_may_follow),
-        cmocka_unit_test(is_not_appended_to_half_a_block),
-        cmocka_unit_test(leaves_nothing_of_a_part),
-    };
-    int file = mkstemp(path);
-    if (file < 0)
-        return EXIT_FAILURE;
-    close(file);
-    return cmocka_run_group_tests(tests, NULL, remove_log);
 }

@@ -4,13 +4,7 @@
 #include "tools/flame/flame.h"
 #include "tools/model/model.h"
 #include "tools/model/time_bins.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define SECOND  1000000000ull
 #define START   (1700000000 * SECOND + 123456789)
@@ -83,9 +77,8 @@ static void assert_near(uint64_t a, uint64_t b)
 }
 
 /* Two processes, read one after the other and in two parts. */
-static void many_samples_are_in_bins(void **state)
+TEST(many_samples_are_in_bins)
 {
-    (void)state;
     struct fixture logs[2];
     const uint32_t most = 2000;
     const struct pt_load_request all = {.timed = true},
@@ -126,9 +119,8 @@ static void many_samples_are_in_bins(void **state)
     pt_profile_free(first);
 }
 
-static void too_many_is_said(void **state)
+TEST(too_many_is_said)
 {
-    (void)state;
     struct fixture log;
     const struct pt_load_request request = {.timed = true, .most_samples = 500};
     struct pt_profile *profile = new_profile(&request);
@@ -140,9 +132,8 @@ static void too_many_is_said(void **state)
 }
 
 /* Clocks that were wrong: everything stays, whatever the times. */
-static void no_time_is_out_of_reach(void **state)
+TEST(no_time_is_out_of_reach)
 {
-    (void)state;
     static const uint64_t times[][2] = {{0, 5},
                                         {UINT64_MAX, UINT64_MAX},
                                         {SECOND, UINT64_MAX},
@@ -193,9 +184,8 @@ static struct pt_profile *many(uint32_t nodes)
 }
 
 /* As much is told apart as has room: sums stay with whom they are told of. */
-static void cells_are_bounded(void **state)
+TEST(cells_are_bounded)
 {
-    (void)state;
     static const struct {
         uint32_t nodes, cells_each;
         enum pt_flame_detail detail;
@@ -219,15 +209,4 @@ static void cells_are_bounded(void **state)
         pt_flame_free(flame);
         pt_profile_free(profile);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_samples_are_in_bins),
-        cmocka_unit_test(too_many_is_said),
-        cmocka_unit_test(no_time_is_out_of_reach),
-        cmocka_unit_test(cells_are_bounded),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,14 +1,8 @@
 /* Contexts of samples: tasks in stacks, groups, selection. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define SAMPLE_NS 10000000u
 
@@ -37,10 +31,7 @@ static struct pt_profile *service(const struct pt_load_request *request)
     fixture_sample(&log, pool, fixture_node(&log, 0, leaf), fixture_label_set(&log, of_thread), 0, 1, SAMPLE_NS);
     fixture_sample(&log, pool, fixture_node(&log, 0, leaf), other, 0, 1, SAMPLE_NS);
     fixture_exit(&log);
-    struct pt_profile *profile = pt_profile_new(request);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "service"), PT_READ_OK);
-    pt_profile_finish(profile);
-    fixture_end(&log);
+    struct pt_profile *profile = profile_of(&log, request);
     assert_true(pt_select(profile));
     return profile;
 }
@@ -72,9 +63,8 @@ static uint64_t ns_of(const struct pt_profile *profile, const char *stack)
     return ns;
 }
 
-static void tasks_are_in_stacks(void **state)
+TEST(tasks_are_in_stacks)
 {
-    (void)state;
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
         struct pt_profile *profile = service(&request);
@@ -89,9 +79,8 @@ static void tasks_are_in_stacks(void **state)
     }
 }
 
-static void without_awaiters_the_task_stays(void **state)
+TEST(without_awaiters_the_task_stays)
 {
-    (void)state;
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .select.no_awaiters = true};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "[loop];[task child];leaf"), SAMPLE_NS);
@@ -101,9 +90,8 @@ static void without_awaiters_the_task_stays(void **state)
     pt_profile_free(profile);
 }
 
-static void with_all_native_code_the_loop_is_whole(void **state)
+TEST(with_all_native_code_the_loop_is_whole)
 {
-    (void)state;
     const struct pt_load_request request = {.select.native = PT_NATIVE_ALL};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "run;[task root];[task parent];[task child];leaf"), SAMPLE_NS);
@@ -124,9 +112,8 @@ static uint64_t ns_of_value(const struct pt_profile *profile, const struct pt_gr
 }
 
 /* CPU of values, in samples; the last value is "", what has none. */
-static void groups(void **state)
+TEST(groups)
 {
-    (void)state;
     static const struct {
         const char *by;
         struct {
@@ -156,9 +143,8 @@ static void groups(void **state)
     }
 }
 
-static void values_are_roots(void **state)
+TEST(values_are_roots)
 {
-    (void)state;
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = "endpoint", .by_roots = true};
     struct pt_profile *profile = service(&request);
     assert_int_equal(ns_of(profile, "/a;[loop];[task root];[task parent];[task child];leaf"), SAMPLE_NS);
@@ -170,9 +156,8 @@ static void values_are_roots(void **state)
     pt_profile_free(profile);
 }
 
-static void contexts_select(void **state)
+TEST(contexts_select)
 {
-    (void)state;
     static const struct {
         struct pt_selection select;
         uint64_t samples;
@@ -195,9 +180,8 @@ static void contexts_select(void **state)
     }
 }
 
-static void profiles_that_are_merged_keep_contexts(void **state)
+TEST(profiles_that_are_merged_keep_contexts)
 {
-    (void)state;
     static const struct pt_load_request request = {.keep = PT_KEEP_STACKS};
     for (int keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         struct pt_load_request kept = request;
@@ -205,8 +189,7 @@ static void profiles_that_are_merged_keep_contexts(void **state)
         struct pt_profile *one = service(&kept), *other = pt_profile_new(&kept);
         struct fixture log;
         fixture_example(&log, 100, 0);
-        assert_int_equal(pt_profile_add_segment(other, log.file.data, log.file.length, "other"), PT_READ_OK);
-        fixture_end(&log);
+        add_log(other, &log);
         /* Numbers change: the example has label sets of its own. */
         assert_true(pt_profile_merge(other, one, NULL, 0));
         struct pt_group group = pt_group_by(other, "endpoint");
@@ -214,18 +197,4 @@ static void profiles_that_are_merged_keep_contexts(void **state)
         pt_group_free(&group);
         pt_profile_free(other);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tasks_are_in_stacks),
-        cmocka_unit_test(without_awaiters_the_task_stays),
-        cmocka_unit_test(with_all_native_code_the_loop_is_whole),
-        cmocka_unit_test(groups),
-        cmocka_unit_test(values_are_roots),
-        cmocka_unit_test(contexts_select),
-        cmocka_unit_test(profiles_that_are_merged_keep_contexts),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

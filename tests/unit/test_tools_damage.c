@@ -3,23 +3,16 @@
  * little memory, and each block that the damage did not touch is read, once. Which blocks those are is known from where
  * the damage was done, and from the format alone (preload/common/log_format.h, zlib).
  *
- * PYPROF_DAMAGE_LOG=FILE has it done to a log of a real process as well.
+ * PYPROF_DAMAGE_LOG=FILE has it done to the log of a real process instead.
  */
 #include "log_fixture.h"
 #include "preload/base/sanitizer.h"
 #include "random.h"
 #include "tools/log/reader.h"
 #include "tools/model/model.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 #include <sys/resource.h>
-#include <unistd.h>
 #include <zlib.h>
-
-#include <cmocka.h>
 
 #define GROUPS      60 /* of definitions and samples: five blocks each */
 #define TRUNCATIONS (DAMAGES / 10)
@@ -374,33 +367,25 @@ static void cut_and_damage(unsigned truncations, unsigned damages)
     free(damaged.data);
 }
 
-static void cut_or_damaged_what_is_whole_is_read(void **state)
+static void read_log(const char *path)
 {
-    (void)state;
-    make_log();
-    assert_true(sound.count > 300);
-    cut_and_damage(TRUNCATIONS, DAMAGES);
-    fixture_end(&made);
-}
-
-static void so_is_the_log_of_a_real_process(void **state)
-{
-    (void)state;
-    FILE *file = fopen(getenv("PYPROF_DAMAGE_LOG"), "rb");
-    assert_non_null(file);
     static unsigned char data[4 << 20];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
     size_t size = fread(data, 1, sizeof data, file);
     fclose(file);
     list_blocks(&sound, data, size);
     fprintf(stderr, "%u blocks, %zu bytes\n", sound.count, size);
-    cut_and_damage(TRUNCATIONS, DAMAGES);
 }
 
-int main(void)
+TEST(cut_or_damaged_what_is_whole_is_read)
 {
-    const struct CMUnitTest own[] = {cmocka_unit_test(cut_or_damaged_what_is_whole_is_read)};
-    const struct CMUnitTest real[] = {cmocka_unit_test(so_is_the_log_of_a_real_process)};
-    if (getenv("PYPROF_DAMAGE_LOG"))
-        return cmocka_run_group_tests_name("damage to a real log", real, NULL, NULL);
-    return cmocka_run_group_tests_name("damage", own, NULL, NULL);
+    const char *real = getenv("PYPROF_DAMAGE_LOG");
+    if (real)
+        read_log(real);
+    else
+        make_log();
+    assert_true(real || sound.count > 300);
+    cut_and_damage(TRUNCATIONS, DAMAGES);
+    fixture_end(&made);
 }

@@ -4,17 +4,11 @@
 #include "tools/base/memory.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/symbols/debug_info.h"
+#include "unit.h"
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cmocka.h>
 #include <elfutils/libdwelf.h>
 
 #define DAMAGES   2000 /* copies of the file, each with another damage */
@@ -44,7 +38,7 @@ __attribute__((noinline)) uint64_t pyprof_test_outer_place(void)
 }
 enum { OUTER_LINE = __LINE__ - 2 };
 
-struct self {
+static struct {
     char path[4096];
     char *build_id;
     uint64_t bias, text, text_size;
@@ -54,7 +48,7 @@ struct self {
         size_t start, size;
     } sections[64]; /* with debug information */
     unsigned section_count;
-};
+} self;
 
 static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
@@ -63,7 +57,7 @@ static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
     return 1;
 }
 
-static void read_sections(struct self *self, Elf *elf)
+static void read_sections(Elf *elf)
 {
     size_t names;
     Elf_Scn *section = NULL;
@@ -72,43 +66,37 @@ static void read_sections(struct self *self, Elf *elf)
         GElf_Shdr header;
         const char *name = gelf_getshdr(section, &header) ? elf_strptr(elf, names, header.sh_name) : NULL;
         if (name && strcmp(name, ".text") == 0) {
-            self->text = header.sh_addr;
-            self->text_size = header.sh_size;
+            self.text = header.sh_addr;
+            self.text_size = header.sh_size;
         }
-        if (name && strncmp(name, ".debug", 6) == 0 && header.sh_size && self->section_count < 64)
-            self->sections[self->section_count++] = (struct section){header.sh_offset, header.sh_size};
+        if (name && strncmp(name, ".debug", 6) == 0 && header.sh_size && self.section_count < 64)
+            self.sections[self.section_count++] = (struct section){header.sh_offset, header.sh_size};
     }
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
-    struct self *self = calloc(1, sizeof *self);
-    *state = self;
-    if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
-        return -1;
-    dl_iterate_phdr(note_first, &self->bias);
+    assert_true(readlink("/proc/self/exe", self.path, sizeof self.path - 1) > 0);
+    dl_iterate_phdr(note_first, &self.bias);
     elf_version(EV_CURRENT);
-    int descriptor = open(self->path, O_RDONLY | O_CLOEXEC);
+    int descriptor = open(self.path, O_RDONLY | O_CLOEXEC);
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);
     const void *id;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &id);
-    self->build_id = pt_hex(id, length > 0 ? (size_t)length : 0);
-    read_sections(self, elf);
+    self.build_id = pt_hex(id, length > 0 ? (size_t)length : 0);
+    read_sections(elf);
     elf_end(elf);
-    self->size = (size_t)lseek(descriptor, 0, SEEK_END);
-    self->bytes = malloc(self->size);
-    bool whole = self->bytes && pread(descriptor, self->bytes, self->size, 0) == (ssize_t)self->size;
+    self.size = (size_t)lseek(descriptor, 0, SEEK_END);
+    self.bytes = malloc(self.size);
+    assert_non_null(self.bytes);
+    assert_int_equal(pread(descriptor, self.bytes, self.size, 0), (ssize_t)self.size);
     close(descriptor);
-    return whole ? 0 : -1;
 }
 
-static int tear_down(void **state)
+void after_all(void)
 {
-    struct self *self = *state;
-    free(self->build_id);
-    free(self->bytes);
-    free(self);
-    return 0;
+    free(self.build_id);
+    free(self.bytes);
 }
 
 static const char *base_name(const char *path)
@@ -116,19 +104,18 @@ static const char *base_name(const char *path)
     return path && strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
 }
 
-static void inlined_functions_come_with_the_places_of_their_calls(void **state)
+TEST(inlined_functions_come_with_the_places_of_their_calls)
 {
     static const struct {
         const char *symbol;
         uint32_t line;
     } wanted[] = {{"inner_place", INNER_LINE}, {"middle_place", MIDDLE_LINE}, {"pyprof_test_outer_place", OUTER_LINE}};
-    const struct self *self = *state;
     struct pt_scope scopes[PT_MAX_SCOPES];
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
-    struct pt_debug_info *info = pt_debug_info_open(self->path, self->build_id, &mapped);
+    struct pt_debug_info *info = pt_debug_info_open(self.path, self.build_id, &mapped);
     assert_non_null(info);
-    uint32_t count = pt_debug_info_find(info, pyprof_test_outer_place() - 1 - self->bias, scopes);
+    uint32_t count = pt_debug_info_find(info, pyprof_test_outer_place() - 1 - self.bias, scopes);
     assert_int_equal(count, 3);
     for (uint32_t i = 0; i < count; i++) {
         assert_string_equal(scopes[i].symbol, wanted[i].symbol);
@@ -141,32 +128,31 @@ static void inlined_functions_come_with_the_places_of_their_calls(void **state)
     pt_mapped_end(&mapped);
 }
 
-static void another_build_is_not_read(void **state)
+TEST(another_build_is_not_read)
 {
-    const struct self *self = *state;
-    char *other = strdup(self->build_id);
+    char *other = strdup(self.build_id);
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
     other[0] = other[0] == '0' ? '1' : '0';
-    assert_null(pt_debug_info_open(self->path, other, &mapped));
-    assert_null(pt_debug_info_open("/", self->build_id, &mapped));
-    assert_null(pt_debug_info_open("/dev/null", self->build_id, &mapped));
-    assert_null(pt_debug_info_open("/nonexistent", self->build_id, &mapped));
+    assert_null(pt_debug_info_open(self.path, other, &mapped));
+    assert_null(pt_debug_info_open("/", self.build_id, &mapped));
+    assert_null(pt_debug_info_open("/dev/null", self.build_id, &mapped));
+    assert_null(pt_debug_info_open("/nonexistent", self.build_id, &mapped));
     free(other);
     pt_mapped_end(&mapped);
 }
 
 /* Looks addresses up all over the file; what comes out must be readable. */
-static size_t look_around(const struct self *self, const char *path)
+static size_t look_around(const char *path)
 {
     struct pt_scope scopes[PT_MAX_SCOPES];
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
-    struct pt_debug_info *info = pt_debug_info_open(path, self->build_id, &mapped);
+    struct pt_debug_info *info = pt_debug_info_open(path, self.build_id, &mapped);
     size_t sum = 0;
     for (unsigned i = 0; info && i < LOOKED_UP; i++) {
-        uint64_t address = i ? self->text + self->text_size / LOOKED_UP * i + i % 3
-                             : (uint64_t)(uintptr_t)pyprof_test_outer_place - self->bias;
+        uint64_t address = i ? self.text + self.text_size / LOOKED_UP * i + i % 3
+                             : (uint64_t)(uintptr_t)pyprof_test_outer_place - self.bias;
         uint32_t count = pt_debug_info_find(info, address, scopes);
         assert_true(count <= PT_MAX_SCOPES);
         for (uint32_t j = 0; j < count; j++) {
@@ -179,48 +165,45 @@ static size_t look_around(const struct self *self, const char *path)
     return sum;
 }
 
-static void damaged_debug_information_does_no_harm(void **state)
+TEST(damaged_debug_information_does_no_harm)
 {
-    const struct self *self = *state;
     char path[64];
     int file = memfd_create("damaged", MFD_CLOEXEC);
     snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-    assert_int_equal(write(file, self->bytes, self->size), (ssize_t)self->size);
-    assert_true(look_around(self, path) > 0);
+    assert_int_equal(write(file, self.bytes, self.size), (ssize_t)self.size);
+    assert_true(look_around(path) > 0);
     for (unsigned i = 0; i < DAMAGES; i++) {
         size_t places[BYTES_HIT];
         for (unsigned j = 0; j < BYTES_HIT; j++) {
-            const struct section *section = &self->sections[random_below(self->section_count)];
+            const struct section *section = &self.sections[random_below(self.section_count)];
             /* where units begin and abbreviations are said, now and then */
             size_t reach = j % 2 && section->size > 4096 ? 4096 : section->size;
             unsigned char byte = random_below(4) ? (unsigned char)random_below(256) : 0xff;
             places[j] = section->start + random_below((uint32_t)reach);
             assert_int_equal(pwrite(file, &byte, 1, (off_t)places[j]), 1);
         }
-        look_around(self, path);
+        look_around(path);
         for (unsigned j = 0; j < BYTES_HIT; j++)
-            assert_int_equal(pwrite(file, self->bytes + places[j], 1, (off_t)places[j]), 1);
+            assert_int_equal(pwrite(file, self.bytes + places[j], 1, (off_t)places[j]), 1);
     }
     close(file);
 }
 
-static void a_file_that_is_cut_short_does_no_harm(void **state)
+TEST(a_file_that_is_cut_short_does_no_harm)
 {
-    const struct self *self = *state;
     char path[64];
     for (unsigned i = 0; i < CUTS; i++) {
         int file = memfd_create("cut", MFD_CLOEXEC);
         snprintf(path, sizeof path, "/proc/self/fd/%d", file);
-        size_t size = self->size / CUTS * i;
-        assert_int_equal(write(file, self->bytes, size), (ssize_t)size);
-        look_around(self, path);
+        size_t size = self.size / CUTS * i;
+        assert_int_equal(write(file, self.bytes, size), (ssize_t)size);
+        look_around(path);
         close(file);
     }
 }
 
-static void debug_files_are_looked_for_where_others_put_them(void **state)
+TEST(debug_files_are_looked_for_where_others_put_them)
 {
-    (void)state;
     static const struct {
         const char *variables[3]; /* DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME */
         const char *wanted;
@@ -245,16 +228,4 @@ static void debug_files_are_looked_for_where_others_put_them(void **state)
     assert_string_equal(path, "/usr/lib/debug/.build-id/ab/cdef.debug");
     free(path);
     assert_null(pt_debug_path("", 0));
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(inlined_functions_come_with_the_places_of_their_calls),
-        cmocka_unit_test(another_build_is_not_read),
-        cmocka_unit_test(damaged_debug_information_does_no_harm),
-        cmocka_unit_test(a_file_that_is_cut_short_does_no_harm),
-        cmocka_unit_test(debug_files_are_looked_for_where_others_put_them),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

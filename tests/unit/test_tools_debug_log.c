@@ -1,12 +1,7 @@
 /* `pyprof debug-log`: every block of a log is there with what its ids mean, and what is damaged is named. */
 #include "log_fixture.h"
 #include "tools/report/debug_log.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -32,7 +27,7 @@ static unsigned times(const char *text, const char *what)
     return count;
 }
 
-static void every_block_is_printed_with_its_ids_resolved(void **state)
+TEST(every_block_is_printed_with_its_ids_resolved)
 {
     static const char *const expected[] = {
         "0: segment\n16: PROCESS (1), block 0, ",
@@ -62,11 +57,10 @@ static void every_block_is_printed_with_its_ids_resolved(void **state)
     assert_int_equal(times(text, "missing") + times(text, "cannot be read"), 0);
     free(text);
     fixture_end(&log);
-    (void)state;
 }
 
 /* Without the block that defines it an id is said to be missing, and the bytes that could not be read have a place. */
-static void what_is_damaged_is_named_and_the_rest_is_printed(void **state)
+TEST(what_is_damaged_is_named_and_the_rest_is_printed)
 {
     struct fixture log;
     fixture_begin(&log);
@@ -85,10 +79,9 @@ static void what_is_damaged_is_named_and_the_rest_is_printed(void **state)
     for (size_t cut = 0; cut < log.file.length; cut++)
         free(printed(log.file.data, cut, cut < 8 ? PT_READ_NOT_A_PROFILE : PT_READ_OK));
     fixture_end(&log);
-    (void)state;
 }
 
-static void segments_one_after_the_other_and_blocks_that_were_read_before(void **state)
+TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
 {
     struct fixture log, again, other;
     fixture_example(&log, PID, BIAS);
@@ -106,15 +99,4 @@ static void segments_one_after_the_other_and_blocks_that_were_read_before(void *
     fixture_end(&log);
     fixture_end(&again);
     fixture_end(&other);
-    (void)state;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_block_is_printed_with_its_ids_resolved),
-        cmocka_unit_test(what_is_damaged_is_named_and_the_rest_is_printed),
-        cmocka_unit_test(segments_one_after_the_other_and_blocks_that_were_read_before),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,33 +1,17 @@
 /* All exporters, on profiles that are small, empty or hostile; what their readers say is in tests/bats/formats.bats. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/base/json.h"
 #include "tools/export/export.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct pt_load_request with_times = {.timed = true};
 
 #define BIAS 0x7f0000000000u
 
-static struct pt_profile *loaded(struct fixture *log)
-{
-    struct pt_profile *profile = pt_profile_new(&with_times);
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "x"), PT_READ_OK);
-    pt_profile_finish(profile);
-    fixture_end(log);
-    return profile;
-}
-
 static struct pt_profile *example(void)
 {
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    return loaded(&log);
+    return profile_of(&log, &with_times);
 }
 
 static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_export_options options, size_t *size)
@@ -42,9 +26,8 @@ static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_e
     return text;
 }
 
-static void every_option_writes_something_and_twice_the_same(void **state)
+TEST(every_option_writes_something_and_twice_the_same)
 {
-    (void)state;
     struct pt_profile *profile = example();
     for (unsigned i = 0; i < pt_format_count; i++) {
         for (unsigned bits = 0; bits < 4; bits++) {
@@ -62,13 +45,12 @@ static void every_option_writes_something_and_twice_the_same(void **state)
     pt_profile_free(profile);
 }
 
-static void a_profile_without_samples(void **state)
+TEST(a_profile_without_samples)
 {
-    (void)state;
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     for (unsigned i = 0; i < pt_format_count; i++) {
         size_t size;
         free(written(profile, pt_formats[i].write, (struct pt_export_options){0}, &size));
@@ -97,9 +79,8 @@ static void assert_json(const char *text)
 }
 
 /* Names that end a string, a line, a frame or a script in one format or another. */
-static void hostile_names(void **state)
+TEST(hostile_names)
 {
-    (void)state;
     static const char name[] = "</script>\"\\\n\t;'(x) [y] \x01\xff\xe2\x80\xae{};";
     struct fixture log;
     fixture_begin(&log);
@@ -110,7 +91,7 @@ static void hostile_names(void **state)
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, name, name, 1), 4000000000u));
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, "", "", 0), 0));
     fixture_sample(&log, thread, node, fixture_labels(&log, name, name), 0, 3000000000u, 4000000000u);
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     pt_exporter *const json[] = {pt_export_speedscope, pt_export_firefox};
     size_t size;
     for (unsigned i = 0; i < 2; i++) {
@@ -138,9 +119,8 @@ static void hostile_names(void **state)
 }
 
 /* In the order of time, not of names; within a second those of one function follow each other. */
-static void speedscope_samples_are_in_time(void **state)
+TEST(speedscope_samples_are_in_time)
 {
-    (void)state;
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
@@ -154,7 +134,7 @@ static void speedscope_samples_are_in_time(void **state)
         {{thread, early, 0, 0, 1, 12}, {thread, late, 0, 0, 1, 22}, {thread, below, 0, 0, 1, 32}}};
     for (unsigned i = 0; i < 3; i++)
         fixture_samples_at(&log, i * 1000000000u, 1000000000u, seconds[i], 3);
-    struct pt_profile *profile = loaded(&log);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     size_t size;
     char *text = written(profile, pt_export_speedscope, (struct pt_export_options){0}, &size);
     assert_non_null(strstr(text, "[10,20,30,21,31,11,12,22,32]"));
@@ -162,9 +142,8 @@ static void speedscope_samples_are_in_time(void **state)
     pt_profile_free(profile);
 }
 
-static void json_text(void **state)
+TEST(json_text)
 {
-    (void)state;
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -183,16 +162,4 @@ static void json_text(void **state)
     assert_string_equal(text, "[\"a\\\"b\\\\c\\u000a\\u007f\xc3\xa9\",\"?(???????\xef\xbf\xbd\","
                               "{\"a\":4000000000,\"b\":null,\"c\":[]}]");
     free(text);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_option_writes_something_and_twice_the_same),
-        cmocka_unit_test(a_profile_without_samples),
-        cmocka_unit_test(hostile_names),
-        cmocka_unit_test(speedscope_samples_are_in_time),
-        cmocka_unit_test(json_text),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

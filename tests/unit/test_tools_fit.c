@@ -2,19 +2,16 @@
 #include "tools/base/fit.h"
 #include "tools/base/print.h"
 #include "tools/base/terminal_text.h"
+#include "unit.h"
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
-
-static void frames_keep_name_and_line(void **state)
+void before_all(void)
 {
-    (void)state;
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8")); /* as tools/main.c does */
+}
+
+TEST(frames_keep_name_and_line)
+{
     static const struct {
         const char *text;
         uint32_t columns;
@@ -36,9 +33,8 @@ static void frames_keep_name_and_line(void **state)
 }
 
 /* Whatever the widths are, the result fits, and has the line number and the end of the file's name. */
-static void all_widths(void **state)
+TEST(all_widths)
 {
-    (void)state;
     static const char *const names[] = {"f", "Class.method.<locals>.<genexpr>",
                                         "a_name_that_is_far_longer_than_the_row_in_which_it_has_to_be_shown_somehow"};
     static const char *const paths[] = {"a.py", "shop/api/orders/views.py",
@@ -59,9 +55,8 @@ static void all_widths(void **state)
         }
 }
 
-static void wide_characters(void **state)
+TEST(wide_characters)
 {
-    (void)state;
     struct pt_buffer out = {0};
     for (uint32_t columns = 16; columns < 40; columns++) {
         pt_buffer_clear(&out);
@@ -72,9 +67,8 @@ static void wide_characters(void **state)
     pt_buffer_free(&out);
 }
 
-static void commands_as_typed(void **state)
+TEST(commands_as_typed)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"python3 app.py", "python3 app.py"},
         {"/home/me/.pyenv/versions/3.12.1/bin/python3 app.py --out /tmp/x", "python3 app.py --out /tmp/x"},
@@ -95,9 +89,8 @@ static void commands_as_typed(void **state)
     }
 }
 
-static void long_commands_keep_what_they_run(void **state)
+TEST(long_commands_keep_what_they_run)
 {
-    (void)state;
     static const struct {
         const char *command;
         uint32_t columns;
@@ -122,9 +115,8 @@ static void long_commands_keep_what_they_run(void **state)
 }
 
 /* Wherever the line ends. */
-static void units_stay_with_their_numbers(void **state)
+TEST(units_stay_with_their_numbers)
 {
-    (void)state;
     FILE *out = tmpfile();
     int own = dup(STDOUT_FILENO);
     char line[400];
@@ -145,18 +137,4 @@ static void units_stay_with_their_numbers(void **state)
     }
     fclose(out);
     assert_false(broken);
-}
-
-int main(void)
-{
-    setlocale(LC_CTYPE, "C.UTF-8");
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(frames_keep_name_and_line),
-        cmocka_unit_test(all_widths),
-        cmocka_unit_test(wide_characters),
-        cmocka_unit_test(commands_as_typed),
-        cmocka_unit_test(long_commands_keep_what_they_run),
-        cmocka_unit_test(units_stay_with_their_numbers),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

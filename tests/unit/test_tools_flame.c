@@ -1,17 +1,10 @@
 /* What the page of `pyprof flame` is given: the tree, the cells and their sums, escaping. */
-#include "log_fixture.h"
 #include "preload/common/pseudo_frames.h"
+#include "profile_fixture.h"
 #include "tools/flame/flame.h"
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <zlib.h>
-
-#include <cmocka.h>
 
 static const struct pt_load_request with_times = {.timed = true};
 
@@ -25,26 +18,17 @@ static void sample_at(struct fixture *log, uint64_t start, uint64_t wall, uint32
     fixture_samples_at(log, start, wall, sample, 1);
 }
 
-static void add(struct pt_profile *profile, struct fixture *log)
-{
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
-    fixture_end(log);
-}
-
 static struct pt_profile *example(uint64_t pid)
 {
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_example(&log, pid, BIAS);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     return profile;
 }
 
 /* One function whose name is given, with samples in the seconds from 0 to count. */
 static struct pt_profile *seconds_of(const char *name, unsigned count)
 {
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log,
@@ -53,8 +37,7 @@ static struct pt_profile *seconds_of(const char *name, unsigned count)
     uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, name, "/srv/app.py", 3), 3));
     for (unsigned i = 0; i < count; i++)
         sample_at(&log, (1000 + i) * (uint64_t)SECOND, SECOND, node, 1000003);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     return profile;
 }
 
@@ -109,9 +92,8 @@ static const struct pt_flame_frame *frame_named(const struct pt_flame *flame, co
     return NULL;
 }
 
-static void totals_are_those_of_info(void **state)
+TEST(totals_are_those_of_info)
 {
-    (void)state;
     struct pt_profile *sides[] = {example(100)};
     struct pt_flame *flame = pt_flame_new(sides, 1, false);
     struct decoded decoded = decode(flame);
@@ -130,9 +112,8 @@ static void totals_are_those_of_info(void **state)
     pt_profile_free(sides[0]);
 }
 
-static void frames_have_kinds_and_modules(void **state)
+TEST(frames_have_kinds_and_modules)
 {
-    (void)state;
     struct pt_profile *sides[] = {example(100)};
     struct pt_flame *flame = pt_flame_new(sides, 1, false);
     const struct pt_flame_frame *frame = frame_named(flame, "main");
@@ -155,9 +136,8 @@ static void frames_have_kinds_and_modules(void **state)
     pt_profile_free(sides[0]);
 }
 
-static void two_sides_share_the_tree(void **state)
+TEST(two_sides_share_the_tree)
 {
-    (void)state;
     struct pt_profile *sides[] = {example(100), example(200)};
     struct pt_flame *one = pt_flame_new(sides, 1, false), *two = pt_flame_new(sides, 2, false);
     struct decoded decoded = decode(two);
@@ -174,9 +154,8 @@ static void two_sides_share_the_tree(void **state)
     pt_profile_free(sides[1]);
 }
 
-static void buckets_are_few_and_keep_the_sum(void **state)
+TEST(buckets_are_few_and_keep_the_sum)
 {
-    (void)state;
     static const unsigned lengths[] = {1, 3, 399, 401, 1777};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         struct pt_profile *sides[] = {seconds_of("f", lengths[i])};
@@ -196,12 +175,10 @@ static void buckets_are_few_and_keep_the_sum(void **state)
 }
 
 /* A thread that is always busy, in intervals of all lengths: no bucket has more than its width, all have as much. */
-static void cpu_is_spread_over_its_interval(void **state)
+TEST(cpu_is_spread_over_its_interval)
 {
-    (void)state;
     static const uint64_t walls[] = {SECOND,     130000000, 130000000, 20000000, SECOND, 5730000000u,
                                      1070000000, 300000000, SECOND,    SECOND,   9000001};
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     uint64_t now = 1000 * (uint64_t)SECOND, buckets[400] = {0};
     fixture_begin(&log);
@@ -213,8 +190,7 @@ static void cpu_is_spread_over_its_interval(void **state)
         sample_at(&log, now, walls[i], node, walls[i]);
         now += walls[i];
     }
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     struct pt_flame *flame = pt_flame_new(&profile, 1, false);
     assert_int_equal(flame->buckets, (now - 1000 * (uint64_t)SECOND) / SECOND);
     for (uint32_t i = 0; i < flame->merged->samples.count; i++)
@@ -226,9 +202,8 @@ static void cpu_is_spread_over_its_interval(void **state)
     pt_profile_free(profile);
 }
 
-static void names_are_only_text(void **state)
+TEST(names_are_only_text)
 {
-    (void)state;
     static const char name[] = "</script><b a='\"x\"'>&\\ \xe2\x80\xae\xe2\x80\xa8 \xf0\x9f\x90\x8d <!--";
     struct pt_profile *sides[] = {seconds_of(name, 1)};
     struct pt_flame *flame = pt_flame_new(sides, 1, false);
@@ -251,9 +226,8 @@ static void names_are_only_text(void **state)
 }
 
 /* Names with what separates them from their place. */
-static void places_are_cut_off_at_the_end(void **state)
+TEST(places_are_cut_off_at_the_end)
 {
-    (void)state;
     struct pt_profile *sides[] = {seconds_of("f (app.py:3) (app.py:3)", 1)};
     struct pt_flame *flame = pt_flame_new(sides, 1, false);
     assert_string_equal(pt_string(flame->merged, flame->frames.items[0].text), "f (app.py:3) (app.py:3) (app.py:3)");
@@ -262,10 +236,8 @@ static void places_are_cut_off_at_the_end(void **state)
     pt_profile_free(sides[0]);
 }
 
-static void times_out_of_reach_do_no_harm(void **state)
+TEST(times_out_of_reach_do_no_harm)
 {
-    (void)state;
-    struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log,
@@ -277,8 +249,7 @@ static void times_out_of_reach_do_no_harm(void **state)
     const size_t count = sizeof times / sizeof times[0];
     for (size_t i = 0; i < count; i++)
         sample_at(&log, times[i][0], times[i][1], node, 1000);
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &with_times);
     struct pt_flame *flame = pt_flame_new(&profile, 1, false);
     struct decoded decoded = decode(flame);
     assert_int_equal(sum_of(decoded.columns[6]), 1000 * count);
@@ -301,9 +272,8 @@ static bool is_known_pseudo(const char *text, size_t length)
 }
 
 /* The page groups by pseudo-frames as the tools do: their names are those of pseudo_frames.h. */
-static void page_has_the_names_of_pseudo_frames(void **state)
+TEST(page_has_the_names_of_pseudo_frames)
 {
-    (void)state;
     char *page = strndup((const char *)pt_page_tail, pt_page_tail_size);
     unsigned literals = 0;
     for (const char *at = page; (at = strstr(at, "\"[")); at++) {
@@ -316,20 +286,4 @@ static void page_has_the_names_of_pseudo_frames(void **state)
     }
     assert_true(literals > 1);
     free(page);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(totals_are_those_of_info),
-        cmocka_unit_test(frames_have_kinds_and_modules),
-        cmocka_unit_test(page_has_the_names_of_pseudo_frames),
-        cmocka_unit_test(two_sides_share_the_tree),
-        cmocka_unit_test(buckets_are_few_and_keep_the_sum),
-        cmocka_unit_test(cpu_is_spread_over_its_interval),
-        cmocka_unit_test(names_are_only_text),
-        cmocka_unit_test(places_are_cut_off_at_the_end),
-        cmocka_unit_test(times_out_of_reach_do_no_harm),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,17 +2,10 @@
 #include "log_fixture.h"
 #include "tools/load/follow.h"
 #include "tools/load/parts.h"
+#include "unit.h"
 #include <dlfcn.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define LOGS      3
 #define PADDING   ((PT_PARTS_FROM + LOGS - 1) / LOGS)
@@ -21,7 +14,6 @@
 #define FIRST_NS  1000
 #define SECOND_NS 30000
 
-static char directory[] = "/tmp/pyprof-test-XXXXXX";
 static atomic_uint threads_made;
 
 /* Counts the threads that the tools make. */
@@ -32,6 +24,16 @@ int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*
     *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
     atomic_fetch_add(&threads_made, 1);
     return real(thread, attributes, start, argument);
+}
+
+void before_each(void)
+{
+    scratch_make();
+}
+
+void after_each(void)
+{
+    scratch_remove();
 }
 
 struct log {
@@ -106,7 +108,7 @@ static const char *const paths[LOGS] = {"1-a.pyprof", "2-b.pyprof", "3-c.pyprof"
 
 static struct pt_follow *follow_all(uint64_t keep_ns)
 {
-    static char *const here[] = {directory};
+    static char *const here[] = {scratch_path};
     return pt_follow_new(&(struct pt_load_request){.paths = here, .path_count = 1, .all = true}, keep_ns);
 }
 
@@ -120,9 +122,8 @@ static uint64_t ns_of_thread(const struct pt_profile *profile, const char *name)
     return sum;
 }
 
-static void logs_grow_that_threads_have_read(void **state)
+TEST(logs_grow_that_threads_have_read)
 {
-    (void)state;
     struct log logs[LOGS];
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     for (uint32_t i = 0; i < LOGS; i++)
@@ -158,16 +159,13 @@ static void logs_grow_that_threads_have_read(void **state)
     assert_int_equal(follow->unusable, 0);
     fixture_end(&other);
     pt_follow_free(follow);
-    for (uint32_t i = 0; i < LOGS; i++) {
-        unlink(paths[i]);
+    for (uint32_t i = 0; i < LOGS; i++)
         fixture_end(&logs[i].fixture);
-    }
 }
 
 /* Nothing in the files' names says that they are of one process. */
-static void parts_of_one_process_count_once(void **state)
+TEST(parts_of_one_process_count_once)
 {
-    (void)state;
     static const char *const renamed[] = {"x.pyprof", "y.pyprof", "z.pyprof"};
     struct log logs[LOGS];
     for (uint32_t i = 0; i < LOGS; i++)
@@ -178,20 +176,6 @@ static void parts_of_one_process_count_once(void **state)
     assert_int_equal(ns_of_thread(follow->profile, "a"), 2 * FIRST_NS);
     assert_int_equal(ns_of(follow->profile, "shared", "a", true), 2 * FIRST_NS);
     pt_follow_free(follow);
-    for (uint32_t i = 0; i < LOGS; i++) {
-        unlink(renamed[i]);
+    for (uint32_t i = 0; i < LOGS; i++)
         fixture_end(&logs[i].fixture);
-    }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(logs_grow_that_threads_have_read),
-        cmocka_unit_test(parts_of_one_process_count_once),
-    };
-    if (!mkdtemp(directory) || chdir(directory) != 0)
-        return 1;
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    return failed + (rmdir(directory) != 0);
 }

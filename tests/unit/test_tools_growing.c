@@ -2,13 +2,8 @@
 #include "log_fixture.h"
 #include "tools/base/terminal_text.h"
 #include "tools/model/model.h"
+#include "unit.h"
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define BIAS 0x7f0000000000u
 
@@ -63,9 +58,8 @@ static uint32_t functions_named(const struct pt_profile *profile, const char *na
     return count;
 }
 
-static void pieces_of_any_size_say_what_the_whole_says(void **state)
+TEST(pieces_of_any_size_say_what_the_whole_says)
 {
-    (void)state;
     struct fixture_bytes file = {0};
     append_example(&file, 1, 0);
     append_example(&file, 2, 0);
@@ -85,9 +79,8 @@ static void pieces_of_any_size_say_what_the_whole_says(void **state)
 }
 
 /* A file of `cat`, whose first part was cut when its process was killed. */
-static void a_cut_part_does_not_hide_the_next_one(void **state)
+TEST(a_cut_part_does_not_hide_the_next_one)
 {
-    (void)state;
     for (size_t cut = 0; cut < 60; cut++) {
         struct fixture_bytes file = {0};
         append_example(&file, 1, cut);
@@ -101,9 +94,8 @@ static void a_cut_part_does_not_hide_the_next_one(void **state)
     }
 }
 
-static void damage_costs_what_it_hits(void **state)
+TEST(damage_costs_what_it_hits)
 {
-    (void)state;
     struct fixture_bytes whole = {0};
     append_example(&whole, 1, 0);
     size_t length = whole.length;
@@ -122,9 +114,8 @@ static void damage_costs_what_it_hits(void **state)
     free(whole.data);
 }
 
-static void old_samples_lose_interval_and_thread(void **state)
+TEST(old_samples_lose_interval_and_thread)
 {
-    (void)state;
     struct fixture_bytes file = {0};
     append_example(&file, 1, 0);
     for (int old = 0; old < 2; old++) {
@@ -152,9 +143,8 @@ static void check_text(const char *text, uint32_t columns, const char *wanted)
     pt_buffer_free(&shown);
 }
 
-static void names_cannot_command_the_terminal(void **state)
+TEST(names_cannot_command_the_terminal)
 {
-    (void)state;
     assert_non_null(setlocale(LC_CTYPE, "C.UTF-8"));
     check_text("plain", 0, "plain");
     check_text("plain", 5, "plain");
@@ -171,16 +161,4 @@ static void names_cannot_command_the_terminal(void **state)
     check_text("\xe6\xbc\xa2\xe5\xad\x97", 3, "\xe6\xbc\xa2\xe2\x80\xa6");
     check_text("\xe6\xbc", 0, "??"); /* cut */
     check_text("\xff\x80", 0, "??");
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_of_any_size_say_what_the_whole_says),
-        cmocka_unit_test(a_cut_part_does_not_hide_the_next_one),
-        cmocka_unit_test(damage_costs_what_it_hits),
-        cmocka_unit_test(old_samples_lose_interval_and_thread),
-        cmocka_unit_test(names_cannot_command_the_terminal),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

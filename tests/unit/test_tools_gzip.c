@@ -1,12 +1,8 @@
 /* Large exports are compressed in pieces. */
 #include "random.h"
 #include "tools/base/gzip.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
 #include <zlib.h>
 
 static char *compressed(const char *text, size_t length, size_t step, size_t *size)
@@ -40,9 +36,8 @@ static void assert_holds(char *data, size_t size, const char *text, size_t lengt
     free(back);
 }
 
-static void pieces_are_one_stream(void **unused)
+TEST(pieces_are_one_stream)
 {
-    (void)unused;
     static const struct {
         size_t length, step;
     } cases[] = {{0, 1}, {1, 1}, {100, 7}, {512 << 10, 64}, {(512 << 10) + 1, 512 << 10}, {20 << 20, 70001}};
@@ -60,12 +55,4 @@ static void pieces_are_one_stream(void **unused)
         free(data);
         free(again);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(pieces_are_one_stream),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

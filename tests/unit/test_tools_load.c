@@ -3,28 +3,11 @@
 #include "tools/load/files.h"
 #include "tools/load/load.h"
 #include "tools/load/runs.h"
-#include <setjmp.h>
+#include "unit.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include <cmocka.h>
 
 #define START_NS 1700000000000000000u
-
-static char directory[] = "/tmp/pyprof-test-XXXXXX";
-
-static void write_bytes(const char *name, const void *data, size_t length)
-{
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, length, file), length);
-    fclose(file);
-}
 
 static void write_run(const char *name, const char *run, uint64_t pid, uint64_t start_unix_ns)
 {
@@ -35,26 +18,21 @@ static void write_run(const char *name, const char *run, uint64_t pid, uint64_t 
     fixture_process(
         &log, &(struct fixture_process){.run = run, .instance = instance, .pid = pid, .start_unix_ns = start_unix_ns});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
-    write_bytes(name, log.file.data, log.file.length);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
-    (void)state;
-    if (!mkdtemp(directory) || chdir(directory) != 0)
-        return -1;
+    scratch_make();
     unsetenv("PYPROF_OUT");
-    setenv("TMPDIR", directory, 1);
-    return system("mkdir pyprof.out empty useless");
+    setenv("TMPDIR", scratch_path, 1);
+    assert_int_equal(system("mkdir pyprof.out empty useless"), 0);
 }
 
-static int tear_down(void **state)
+void after_all(void)
 {
-    (void)state;
-    char command[sizeof directory + 8];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
+    scratch_remove();
 }
 
 static void count_message(void *data, const char *text)
@@ -78,9 +56,8 @@ static uint32_t processes(struct pt_load_request request, char *first, char *sec
     return count;
 }
 
-static void the_latest_run_of_a_directory_is_taken(void **state)
+TEST(the_latest_run_of_a_directory_is_taken)
 {
-    (void)state;
     write_run("pyprof.out/1.pyprof", "aaa1", 1, START_NS + 5);
     write_run("pyprof.out/2.pyprof", "bbb2", 2, START_NS + 3);
     write_run("pyprof.out/3.pyprof", "bbb2", 3, START_NS + 9);
@@ -94,9 +71,8 @@ static void the_latest_run_of_a_directory_is_taken(void **state)
     assert_int_equal(processes((struct pt_load_request){.run = "ccc"}, NULL, NULL), 0);
 }
 
-static void named_files_are_all_taken(void **state)
+TEST(named_files_are_all_taken)
 {
-    (void)state;
     assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"), 2);
     assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/1.pyprof", "pyprof.out"), 4);
     assert_int_equal(processes((struct pt_load_request){.run = "aaa"}, "pyprof.out/1.pyprof", "pyprof.out/2.pyprof"),
@@ -104,18 +80,16 @@ static void named_files_are_all_taken(void **state)
     assert_int_equal(processes((struct pt_load_request){0}, "pyprof.out/5.txt", NULL), 1);
 }
 
-static void one_bad_file_does_not_spoil_a_directory(void **state)
+TEST(one_bad_file_does_not_spoil_a_directory)
 {
-    (void)state;
-    write_bytes("pyprof.out/6.pyprof", "no profile", 10);
-    write_bytes("pyprof.out/7.pyprof", "", 0);
+    fixture_write("pyprof.out/6.pyprof", "no profile", 10);
+    fixture_write("pyprof.out/7.pyprof", "", 0);
     assert_int_equal(processes((struct pt_load_request){.all = true}, NULL, NULL), 4);
 }
 
-static void what_is_no_profile_is_refused(void **state)
+TEST(what_is_no_profile_is_refused)
 {
-    (void)state;
-    write_bytes("useless/1.pyprof", "no profile", 10);
+    fixture_write("useless/1.pyprof", "no profile", 10);
     assert_int_equal(processes((struct pt_load_request){0}, "missing.pyprof", NULL), 0);
     assert_int_equal(processes((struct pt_load_request){0}, "useless/1.pyprof", NULL), 0);
     assert_int_equal(processes((struct pt_load_request){0}, "useless", NULL), 0);
@@ -166,9 +140,8 @@ static enum pt_end end_in(struct pt_inputs *inputs, const struct pt_load_request
 }
 
 /* A process that ends by itself while its log is read has been running, and was not ended by a signal. */
-static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
+TEST(how_a_process_ended_is_as_of_the_bytes_that_are_read)
 {
-    (void)state;
     char *boot_id = own("/proc/sys/kernel/random/boot_id", false), *space = own("/proc/self/ns/pid", true);
     char *paths[] = {"ends.pyprof"};
     const struct pt_load_request request = {.paths = paths, .path_count = 1};
@@ -179,15 +152,15 @@ static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
         fixture_begin(&log);
         fixture_child(&log, &process, &(struct fixture_origin){1, 0, here ? boot_id : "other", space});
         fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
-        write_bytes(*paths, log.file.data, log.file.length);
+        fixture_write(*paths, log.file.data, log.file.length);
         struct pt_inputs *inputs = pt_inputs_open(&request);
         size_t length = log.file.length;
         fixture_exit(&log);
-        write_bytes(*paths, log.file.data, log.file.length);
+        fixture_write(*paths, log.file.data, log.file.length);
         kill_child(child);
         assert_int_equal(end_in(inputs, &request), here ? PT_END_RUNNING : PT_END_UNKNOWN);
         assert_int_equal(end_in(pt_inputs_open(&request), &request), PT_END_ITSELF);
-        write_bytes(*paths, log.file.data, length);
+        fixture_write(*paths, log.file.data, length);
         assert_int_equal(end_in(pt_inputs_open(&request), &request), here ? PT_END_SIGNAL : PT_END_UNKNOWN);
         fixture_end(&log);
     }
@@ -196,9 +169,8 @@ static void how_a_process_ended_is_as_of_the_bytes_that_are_read(void **state)
 }
 
 /* It may take the kernel long to free its memory, and its parent to take notice. */
-static void what_was_killed_does_not_run(void **state)
+TEST(what_was_killed_does_not_run)
 {
-    (void)state;
     for (int i = 0; i < 20; i++) {
         pid_t child = child_that_waits();
         assert_true(pt_runs((uint64_t)child));
@@ -212,17 +184,4 @@ static void what_was_killed_does_not_run(void **state)
         assert_int_equal(waitpid(child, NULL, 0), child);
         assert_false(pt_runs((uint64_t)child));
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_latest_run_of_a_directory_is_taken),
-        cmocka_unit_test(named_files_are_all_taken),
-        cmocka_unit_test(one_bad_file_does_not_spoil_a_directory),
-        cmocka_unit_test(what_is_no_profile_is_refused),
-        cmocka_unit_test(how_a_process_ended_is_as_of_the_bytes_that_are_read),
-        cmocka_unit_test(what_was_killed_does_not_run),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

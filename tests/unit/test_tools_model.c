@@ -1,25 +1,12 @@
 /* The profile in memory: merging, sums, totals, collapsed stacks. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
-#include "tools/model/model.h"
 #include "tools/view/call_tree.h"
 #include "tools/view/summary.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 static const struct pt_load_request with_times = {.timed = true};
 
 #define BIAS 0x7f0000000000u
-
-static void add(struct pt_profile *profile, struct fixture *log)
-{
-    assert_int_equal(pt_profile_add_segment(profile, log->file.data, log->file.length, "test"), PT_READ_OK);
-    fixture_end(log);
-}
 
 /* Two processes that loaded the same code at different addresses. */
 static struct pt_profile *two_processes(void)
@@ -27,16 +14,15 @@ static struct pt_profile *two_processes(void)
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     fixture_example(&log, 200, BIAS + 0x123000);
-    add(profile, &log);
+    add_log(profile, &log);
     pt_profile_finish(profile);
     return profile;
 }
 
-static void sums_close(void **state)
+TEST(sums_close)
 {
-    (void)state;
     struct pt_profile *profile = two_processes();
     struct pt_accounting sum = pt_profile_accounting(profile);
     assert_int_equal(pt_profile_cpu_ns(profile), 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
@@ -49,26 +35,22 @@ static void sums_close(void **state)
 }
 
 /* However the samples are kept. */
-static void shares_are_of_one_sum(void **state)
+TEST(shares_are_of_one_sum)
 {
-    (void)state;
     static const struct pt_load_request requests[] = {
         {.timed = true}, {.keep = PT_KEEP_STACKS}, {.keep = PT_KEEP_STACKS, .timed = true}};
     for (size_t i = 0; i < sizeof requests / sizeof requests[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(&requests[i]);
         struct fixture log;
         fixture_example(&log, 100, BIAS);
-        add(profile, &log);
-        pt_profile_finish(profile);
+        struct pt_profile *profile = profile_of(&log, &requests[i]);
         struct pt_accounting sum = pt_profile_accounting(profile);
         assert_int_equal(pt_summary_program_ns(profile), sum.cpu_ns - sum.own_ns - (uint64_t)sum.difference_ns);
         pt_profile_free(profile);
     }
 }
 
-static void processes_share_frames_and_stacks(void **state)
+TEST(processes_share_frames_and_stacks)
 {
-    (void)state;
     struct pt_profile *profile = two_processes();
     assert_int_equal(profile->processes.count, 2);
     assert_int_equal(profile->threads.count, 6); /* two and "(process)" each */
@@ -81,9 +63,8 @@ static void processes_share_frames_and_stacks(void **state)
     pt_profile_free(profile);
 }
 
-static void segments_of_an_instance_are_one_process(void **state)
+TEST(segments_of_an_instance_are_one_process)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t segment = 2; segment-- > 0;) {
         struct fixture log;
@@ -92,7 +73,7 @@ static void segments_of_an_instance_are_one_process(void **state)
         uint32_t thread = fixture_thread(&log, 7, segment ? "renamed" : "first");
         fixture_sample(&log, thread, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, segment ? 20 : 10}, {0, 0}});
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(profile->processes.count, 1);
@@ -105,9 +86,8 @@ static void segments_of_an_instance_are_one_process(void **state)
 }
 
 /* A thread that takes another name is one thread, unless its names are told apart: then so they are in all segments. */
-static void names_of_a_thread_are_told_apart(void **state)
+TEST(names_of_a_thread_are_told_apart)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t segment = 0; segment < 2; segment++) {
         struct fixture log;
@@ -120,7 +100,7 @@ static void names_of_a_thread_are_told_apart(void **state)
             uint32_t thread = fixture_thread_flags(&log, 7, names[name], name ? PP_THREAD_NAMED : 0);
             fixture_sample(&log, thread, node, 0, 0, 1, name + 1);
         }
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(profile->threads.count, 3);
@@ -160,13 +140,12 @@ static void add_part(struct pt_profile *profile, uint64_t number)
                                                               {PP_ACCOUNT_OWN_NS, 2 * (number + 1)},
                                                               {PP_ACCOUNT_SAMPLES, number + 1},
                                                               {0, 0}});
-    add(profile, &log);
+    add_log(profile, &log);
 }
 
 /* Whichever parts are there, in whatever order: the sums are those of what is left, and the rest is named. */
-static void sums_close_where_parts_are_missing(void **state)
+TEST(sums_close_where_parts_are_missing)
 {
-    (void)state;
     enum { PARTS = 6 };
     for (unsigned there = 1; there < 1u << PARTS; there++) {
         for (int backwards = 0; backwards < 2; backwards++) {
@@ -194,9 +173,8 @@ static void sums_close_where_parts_are_missing(void **state)
     }
 }
 
-static void interpreters_may_come_later(void **state)
+TEST(interpreters_may_come_later)
 {
-    (void)state;
     static const char versions[] = "3.8.18, 3.12.0";
     struct fixture_bytes later = {0};
     struct pt_profile *profile = pt_profile_new(NULL);
@@ -213,7 +191,7 @@ static void interpreters_may_come_later(void **state)
             fixture_block(&log, PP_BLOCK_PROCESS, later.data, later.length);
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 10}, {0, 0}});
         later.length = 0;
-        add(profile, &log);
+        add_log(profile, &log);
     }
     free(later.data);
     assert_int_equal(profile->processes.items[1].pid, 2); /* what the later block does not have stays */
@@ -232,21 +210,19 @@ static void interpreters_may_come_later(void **state)
     pt_profile_free(profile);
 }
 
-static void intervals_stay_apart_on_demand(void **state)
+TEST(intervals_stay_apart_on_demand)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(&with_times);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     assert_int_equal(profile->intervals.count, 2);
     assert_int_equal(profile->samples.items[0].interval, 1);
     pt_profile_free(profile);
 }
 
-static void cpu_time_outlives_lost_definitions(void **state)
+TEST(cpu_time_outlives_lost_definitions)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
@@ -255,7 +231,7 @@ static void cpu_time_outlives_lost_definitions(void **state)
     uint32_t orphan = fixture_node(&log, 3, 99);
     fixture_sample(&log, 12, orphan, 34, 0, 1, 10);
     fixture_sample(&log, 12, 40, 0, 0, 1, 10);
-    add(profile, &log);
+    add_log(profile, &log);
     assert_int_equal(pt_profile_cpu_ns(profile), 20);
     const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
     struct pt_view *view = pt_view_new(profile, &options);
@@ -266,9 +242,8 @@ static void cpu_time_outlives_lost_definitions(void **state)
 }
 
 /* Of two runs with a gap between; in the first, processes overlap. */
-static void time_without_a_process_does_not_count(void **state)
+TEST(time_without_a_process_does_not_count)
 {
-    (void)state;
     static const uint64_t lives[][2] = {{1000, 1010}, {10, 30}, {15, 20}, {25, 40}};
     struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t i = 0; i < sizeof lives / sizeof lives[0]; i++) {
@@ -278,7 +253,7 @@ static void time_without_a_process_does_not_count(void **state)
         fixture_process(&log, &(struct fixture_process){
                                   .run = "r", .instance = instance, .pid = i + 1, .start_unix_ns = lives[i][0]});
         fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_END_UNIX_NS, lives[i][1]}, {0, 0}});
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     assert_int_equal(pt_profile_accounting(profile).wall_ns, 30 + 10);
@@ -294,9 +269,8 @@ static const struct pt_total *total_of(const struct pt_profile *profile, const s
     return NULL;
 }
 
-static void recursion_counts_once(void **state)
+TEST(recursion_counts_once)
 {
-    (void)state;
     struct pt_profile *profile = two_processes();
     const struct pt_view_options options = {.only_process = 1, .only_thread = PT_NONE};
     struct pt_view *view = pt_view_new(profile, &options);
@@ -328,9 +302,8 @@ static char *export_text(struct pt_profile *profile, const struct pt_export_opti
     return text;
 }
 
-static void collapsed_stacks_are_sorted_and_summed(void **state)
+TEST(collapsed_stacks_are_sorted_and_summed)
 {
-    (void)state;
     struct pt_profile *profile = two_processes();
     char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text,
@@ -345,13 +318,12 @@ static void collapsed_stacks_are_sorted_and_summed(void **state)
     pt_profile_free(profile);
 }
 
-static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
+TEST(collapsed_stacks_tell_apart_what_is_asked_for)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_example(&log, 100, BIAS);
-    add(profile, &log);
+    add_log(profile, &log);
     char *text = export_text(
         profile, &(struct pt_export_options){.samples = true, .lines = true, .threads = true, .processes = true});
     assert_string_equal(
@@ -369,9 +341,8 @@ static void collapsed_stacks_tell_apart_what_is_asked_for(void **state)
     pt_profile_free(profile);
 }
 
-static void separators_within_names_are_replaced(void **state)
+TEST(separators_within_names_are_replaced)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
@@ -379,22 +350,19 @@ static void separators_within_names_are_replaced(void **state)
     uint32_t code = fixture_code(&log, "a;b\nc", "x;y.py", 0);
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_python(&log, code, 0)), 0, 0, 1, 10);
     fixture_sample(&log, 0, 0, 0, 0, 1, 5);
-    add(profile, &log);
+    add_log(profile, &log);
     char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "[no stack] 5\na:b c (x:y.py) 10\n");
     free(text);
     pt_profile_free(profile);
 }
 
-static void nothing_sampled_is_no_problem(void **state)
+TEST(nothing_sampled_is_no_problem)
 {
-    (void)state;
-    struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
-    add(profile, &log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, NULL);
     assert_int_equal(profile->processes.count, 1);
     char *text = export_text(profile, &(struct pt_export_options){0});
     assert_string_equal(text, "");
@@ -408,9 +376,8 @@ static void nothing_sampled_is_no_problem(void **state)
     pt_profile_free(profile);
 }
 
-static void deep_stacks_are_no_problem(void **state)
+TEST(deep_stacks_are_no_problem)
 {
-    (void)state;
     enum { DEPTH = 20000 };
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
@@ -420,7 +387,7 @@ static void deep_stacks_are_no_problem(void **state)
     for (int i = 0; i < DEPTH; i++)
         node = fixture_node(&log, node, frame);
     fixture_sample(&log, 0, node, 0, 0, 1, 10);
-    add(profile, &log);
+    add_log(profile, &log);
     const struct pt_view_options options = {.only_process = PT_NONE, .only_thread = PT_NONE};
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count;
@@ -438,9 +405,8 @@ static void collect(void *data, const char *text)
     strcat(data, "\n");
 }
 
-static void warnings_are_said(void **state)
+TEST(warnings_are_said)
 {
-    (void)state;
     char text[2000] = "";
     struct pt_profile *profile = two_processes();
     pt_summary_warnings(profile, PT_NONE, collect, text);
@@ -453,9 +419,8 @@ static void warnings_are_said(void **state)
 }
 
 /* Warnings that differ in figures only are one. */
-static void alike_warnings_are_one(void **state)
+TEST(alike_warnings_are_one)
 {
-    (void)state;
     char text[2000] = "";
     struct pt_profile *profile = pt_profile_new(NULL);
     for (uint64_t pid = 1; pid <= 2; pid++) {
@@ -465,7 +430,7 @@ static void alike_warnings_are_one(void **state)
         fixture_process(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid});
         fixture_notice(&log, 1, "samples cost 2.50 %: 50 of 100");
         fixture_notice(&log, 1, pid == 1 ? "another" : "samples cost 12 %: 25 of 100");
-        add(profile, &log);
+        add_log(profile, &log);
     }
     pt_summary_warnings(profile, PT_NONE, collect, text);
     assert_non_null(strstr(text, "process 2 and 1 more: samples cost 12 %: 25 of 100; the last of 3 like this\n"));
@@ -479,29 +444,4 @@ static void alike_warnings_are_one(void **state)
     assert_non_null(strstr(text, "samples cost 12 %: 25 of 100; the last of 2 like this\n"));
     assert_null(strstr(text, "2.50"));
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_close),
-        cmocka_unit_test(shares_are_of_one_sum),
-        cmocka_unit_test(processes_share_frames_and_stacks),
-        cmocka_unit_test(segments_of_an_instance_are_one_process),
-        cmocka_unit_test(names_of_a_thread_are_told_apart),
-        cmocka_unit_test(sums_close_where_parts_are_missing),
-        cmocka_unit_test(interpreters_may_come_later),
-        cmocka_unit_test(intervals_stay_apart_on_demand),
-        cmocka_unit_test(cpu_time_outlives_lost_definitions),
-        cmocka_unit_test(time_without_a_process_does_not_count),
-        cmocka_unit_test(recursion_counts_once),
-        cmocka_unit_test(collapsed_stacks_are_sorted_and_summed),
-        cmocka_unit_test(collapsed_stacks_tell_apart_what_is_asked_for),
-        cmocka_unit_test(separators_within_names_are_replaced),
-        cmocka_unit_test(nothing_sampled_is_no_problem),
-        cmocka_unit_test(deep_stacks_are_no_problem),
-        cmocka_unit_test(warnings_are_said),
-        cmocka_unit_test(alike_warnings_are_one),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,16 +1,10 @@
 /* Names and texts as they are shown. */
 #include "tools/model/frame_text.h"
 #include "tools/model/model.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
+#include "unit.h"
 
-#include <cmocka.h>
-
-static void paths_are_cut_where_they_begin_to_matter(void **state)
+TEST(paths_are_cut_where_they_begin_to_matter)
 {
-    (void)state;
     static const struct {
         const char *path, *cwd, *wanted;
     } cases[] = {
@@ -33,9 +27,8 @@ static void paths_are_cut_where_they_begin_to_matter(void **state)
         assert_string_equal(pt_short_path(cases[i].path, cases[i].cwd), cases[i].wanted);
 }
 
-static void symbols_read_as_people_know_them(void **state)
+TEST(symbols_read_as_people_know_them)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"_ZN3foo3barEi", "foo::bar(int)"},
         {"__pyx_f_7fastgeo_5Track_smooth", "fastgeo.Track.smooth"},
@@ -80,9 +73,8 @@ static void symbols_read_as_people_know_them(void **state)
 }
 
 /* What looks like a compiler's suffix is part of the name there. */
-static void names_of_a_jit_are_whole(void **state)
+TEST(names_of_a_jit_are_whole)
 {
-    (void)state;
     static const char *const cases[][2] = {
         {"handler@/app/a.js:12", "handler@/app/a.js:12 (jit)"},
         {"js.cold.part.7", "js.cold.part.7 (jit)"},
@@ -101,9 +93,8 @@ static void names_of_a_jit_are_whole(void **state)
 }
 
 /* Each pair in such a name is two of the one before it. */
-static void names_that_stand_for_endless_text_are_left_alone(void **state)
+TEST(names_that_stand_for_endless_text_are_left_alone)
 {
-    (void)state;
     enum { DOUBLINGS = 34 };
     static const char digits[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
     struct pt_buffer symbols[2] = {{0}};
@@ -129,9 +120,8 @@ static void names_that_stand_for_endless_text_are_left_alone(void **state)
     }
 }
 
-static void text_becomes_utf8(void **state)
+TEST(text_becomes_utf8)
 {
-    (void)state;
     static const struct {
         const char *text;
         size_t length;
@@ -155,16 +145,4 @@ static void text_becomes_utf8(void **state)
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(pt_string(profile, pt_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_cut_where_they_begin_to_matter),
-        cmocka_unit_test(symbols_read_as_people_know_them),
-        cmocka_unit_test(names_of_a_jit_are_whole),
-        cmocka_unit_test(names_that_stand_for_endless_text_are_left_alone),
-        cmocka_unit_test(text_becomes_utf8),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

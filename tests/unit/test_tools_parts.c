@@ -3,12 +3,7 @@
 #include "tools/load/runs.h"
 #include "tools/model/model.h"
 #include "tools/report/compare.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
@@ -32,9 +27,8 @@ static struct pt_profile *read_all(struct fixture_bytes *bytes, const char *only
     return profile;
 }
 
-static void parts_are_read_one_after_the_other(void **state)
+TEST(parts_are_read_one_after_the_other)
 {
-    (void)state;
     struct fixture_bytes bytes = {0};
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
@@ -47,9 +41,8 @@ static void parts_are_read_one_after_the_other(void **state)
 }
 
 /* As threads read them: each some of the processes. */
-static void parts_that_were_read_apart_are_one_profile(void **state)
+TEST(parts_that_were_read_apart_are_one_profile)
 {
-    (void)state;
     struct fixture_bytes bytes[3] = {{0}};
     append_example(&bytes[0], 1, 0);
     append_example(&bytes[1], 2, 0);
@@ -70,9 +63,8 @@ static void parts_that_were_read_apart_are_one_profile(void **state)
 }
 
 /* A writer that was killed left half a block; what follows is whole. */
-static void a_part_that_is_cut_short_costs_its_end_only(void **state)
+TEST(a_part_that_is_cut_short_costs_its_end_only)
 {
-    (void)state;
     for (size_t cut = 1; cut < 60; cut++) {
         struct fixture_bytes bytes = {0};
         append_example(&bytes, 1, cut);
@@ -86,9 +78,8 @@ static void a_part_that_is_cut_short_costs_its_end_only(void **state)
     }
 }
 
-static void the_same_part_counts_once(void **state)
+TEST(the_same_part_counts_once)
 {
-    (void)state;
     struct fixture_bytes bytes = {0};
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
@@ -100,9 +91,8 @@ static void the_same_part_counts_once(void **state)
     pt_profile_free(profile);
 }
 
-static void foreign_bytes_behind_are_counted(void **state)
+TEST(foreign_bytes_behind_are_counted)
 {
-    (void)state;
     struct fixture_bytes bytes = {0};
     append_example(&bytes, 1, 0);
     fixture_append(&bytes, "PYPROF\r\n\377\0\0\0\4\3\2\1 of a newer version", 36);
@@ -127,9 +117,8 @@ static void append_run(struct fixture_bytes *bytes, const char *run, const char 
     fixture_end(&log);
 }
 
-static void runs_are_listed_newest_first(void **state)
+TEST(runs_are_listed_newest_first)
 {
-    (void)state;
     struct fixture_bytes bytes = {0};
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
@@ -146,9 +135,8 @@ static void runs_are_listed_newest_first(void **state)
     pt_profile_free(profile);
 }
 
-static void one_run_of_a_merged_file(void **state)
+TEST(one_run_of_a_merged_file)
 {
-    (void)state;
     struct fixture_bytes bytes = {0};
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
@@ -159,9 +147,8 @@ static void one_run_of_a_merged_file(void **state)
 }
 
 /* A function that has moved within its file is the same; what is on one side only counts 0 on the other. */
-static void functions_are_compared(void **state)
+TEST(functions_are_compared)
 {
-    (void)state;
     struct fixture_bytes before = {0}, after = {0};
     append_run(&before, "aa", "1", 10, 1000);
     append_run(&after, "bb", "2", 30, 3000);
@@ -195,19 +182,4 @@ static void functions_are_compared(void **state)
     pt_compared_stacks_free(all, count);
     pt_profile_free(sides[0].profile);
     pt_profile_free(sides[1].profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_read_one_after_the_other),
-        cmocka_unit_test(parts_that_were_read_apart_are_one_profile),
-        cmocka_unit_test(a_part_that_is_cut_short_costs_its_end_only),
-        cmocka_unit_test(the_same_part_counts_once),
-        cmocka_unit_test(foreign_bytes_behind_are_counted),
-        cmocka_unit_test(runs_are_listed_newest_first),
-        cmocka_unit_test(one_run_of_a_merged_file),
-        cmocka_unit_test(functions_are_compared),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

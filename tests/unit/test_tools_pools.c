@@ -1,12 +1,6 @@
 /* CPU of threads without Python under what the main thread waited in. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/select.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define START_NS 1700000000000000000u
 #define WALL_NS  1000000000u
@@ -57,10 +51,9 @@ static struct pt_profile *pool(bool join, enum pt_keep keep, bool timed)
     fixture_samples_at(&log, START_NS + 2 * (uint64_t)WALL_NS, WALL_NS, second, 1);
     fixture_exit(&log);
     struct pt_profile *profile = pt_profile_new(&request);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "pool"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 0);
     pt_profile_finish(profile);
-    fixture_end(&log);
     assert_true(pt_select(profile));
     return profile;
 }
@@ -99,9 +92,8 @@ static struct sums sums_of(const struct pt_profile *profile, const char *stack)
     return sums;
 }
 
-static void parts_sum_up(void **state)
+TEST(parts_sum_up)
 {
-    (void)state;
     for (int i = 0; i < 4; i++) {
         enum pt_keep keep = i & 1 ? PT_KEEP_STACKS : PT_KEEP_SAMPLES;
         struct pt_profile *profile = pool(true, keep, i & 2);
@@ -120,17 +112,10 @@ static void parts_sum_up(void **state)
     }
 }
 
-static void not_unless_asked(void **state)
+TEST(not_unless_asked)
 {
-    (void)state;
     struct pt_profile *profile = pool(false, PT_KEEP_STACKS, false);
     assert_true(profile->waits);
     assert_int_equal(sums_of(profile, "work").ns, 1001 + 7 + 300 + 300);
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {cmocka_unit_test(parts_sum_up), cmocka_unit_test(not_unless_asked)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

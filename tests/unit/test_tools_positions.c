@@ -1,17 +1,13 @@
 /* Columns of Python frames: from the log to the profile, the views that must not split by them, the text they mark. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/load/source_text.h"
-#include "tools/model/model.h"
 #include <locale.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
+void before_all(void)
+{
+    assert_non_null(setlocale(LC_CTYPE, "C.UTF-8")); /* as tools/main.c does */
+}
 
 /* {line, end line, column, end column} of three expressions in one line, the last of which cannot be. */
 static const uint32_t first[] = {12, 12, 5, 9}, second[] = {12, 14, 11, 3}, reversed[] = {12, 12, 9, 5};
@@ -27,14 +23,12 @@ static struct pt_profile *three_expressions(void)
                                fixture_python_at(&log, code, reversed), fixture_python(&log, code, 12)};
     for (unsigned i = 0; i < 4; i++)
         fixture_sample(&log, 0, fixture_node(&log, 0, frames[i]), 0, 0, 1, 10);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(profile, &log);
     return profile;
 }
 
-static void columns_are_kept_where_they_can_be(void **state)
+TEST(columns_are_kept_where_they_can_be)
 {
-    (void)state;
     struct pt_profile *profile = three_expressions();
     assert_int_equal(profile->losses.damaged_records, 0);
     assert_int_equal(profile->frames.count, 3); /* the impossible one is the one without columns */
@@ -49,9 +43,8 @@ static void columns_are_kept_where_they_can_be(void **state)
     pt_profile_free(profile);
 }
 
-static void views_do_not_split_by_columns(void **state)
+TEST(views_do_not_split_by_columns)
 {
-    (void)state;
     for (int lines = 0; lines < 2; lines++) {
         struct pt_profile *profile = three_expressions();
         char *text = NULL;
@@ -65,9 +58,8 @@ static void views_do_not_split_by_columns(void **state)
     }
 }
 
-static void a_record_that_ends_within_the_columns_is_damaged(void **state)
+TEST(a_record_that_ends_within_the_columns_is_damaged)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     struct fixture log;
     fixture_begin(&log);
@@ -75,9 +67,8 @@ static void a_record_that_ends_within_the_columns_is_damaged(void **state)
     fixture_code(&log, "f", "x.py", 10);
     static const unsigned char payload[] = {1, 5, PP_FRAME_PYTHON, 1, 12, 12, 5};
     fixture_block(&log, PP_BLOCK_FRAMES, payload, sizeof payload);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "test"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 1);
-    fixture_end(&log);
     pt_profile_free(profile);
 }
 
@@ -90,9 +81,8 @@ static void carets(const char *line, size_t start, size_t end, const char *expec
     pt_buffer_free(&out);
 }
 
-static void carets_stand_below_the_expression(void **state)
+TEST(carets_stand_below_the_expression)
 {
-    (void)state;
     carets("a = f(b) + c", 4, 8, "    ^^^^");
     carets("a\t= f(b)", 4, 8, " \t  ^^^^");
     carets("\xc3\xa9 = f(\xc3\xa9)", 5, 10, "    ^^^^"); /* é: two bytes, one column */
@@ -111,14 +101,15 @@ static struct pt_source source_of(struct pt_profile *profile, const char *path, 
     return pt_source_read(profile, &function);
 }
 
-static void source_is_shown_when_it_is_what_ran(void **state)
+TEST(source_is_shown_when_it_is_what_ran)
 {
-    (void)state;
-    char path[] = "/tmp/pyprof-source-XXXXXX";
-    int descriptor = mkstemp(path);
-    static const char text[] = "import x\n@x.y(\n    1)\ndef named(a):\r\n    return lambda: a\n";
-    assert_int_equal(write(descriptor, text, sizeof text - 1), sizeof text - 1);
-    close(descriptor);
+    char path[80];
+    scratch_make();
+    snprintf(path, sizeof path, "%s/source", scratch_path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs("import x\n@x.y(\n    1)\ndef named(a):\r\n    return lambda: a\n", file);
+    assert_int_equal(fclose(file), 0);
     struct pt_profile *profile = pt_profile_new(NULL);
     pt_add_process(profile, pt_intern_text(profile, "i"));
     const struct {
@@ -150,19 +141,6 @@ static void source_is_shown_when_it_is_what_ran(void **state)
     assert_int_equal(source_of(profile, path, "named", 4).state, PT_SOURCE_NEWER);
     assert_int_equal(source_of(profile, "/no/such/file.py", "named", 4).state, PT_SOURCE_MISSING);
     assert_int_equal(source_of(profile, "<string>", "named", 4).state, PT_SOURCE_MISSING);
-    unlink(path);
+    scratch_remove();
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    setlocale(LC_CTYPE, "C.UTF-8"); /* as tools/main.c does */
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(columns_are_kept_where_they_can_be),
-        cmocka_unit_test(views_do_not_split_by_columns),
-        cmocka_unit_test(a_record_that_ends_within_the_columns_is_damaged),
-        cmocka_unit_test(carets_stand_below_the_expression),
-        cmocka_unit_test(source_is_shown_when_it_is_what_ran),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,8 @@
 /* The pprof export, decoded here: what strict readers insist on, and the sums. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/log/cursor.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include <cmocka.h>
 #include <zlib.h>
 
 #define BIAS       0x7f0000000000u
@@ -91,8 +86,7 @@ static struct pt_profile *example(void)
     for (unsigned i = 0; i < 2; i++) {
         struct fixture log;
         fixture_example(&log, 100 + 100 * i, BIAS + i * 0x1000000);
-        pt_profile_add_segment(profile, log.file.data, log.file.length, "test");
-        fixture_end(&log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     return profile;
@@ -120,46 +114,35 @@ static size_t unzip(const char *data, size_t size, unsigned char *out)
     return ROOM - stream.avail_out;
 }
 
-struct state {
-    char *zipped;
-    unsigned char *plain;
-    size_t zipped_size, plain_size;
-    struct decoded profile;
-};
+static char *zipped;
+static unsigned char plain[ROOM];
+static size_t zipped_size, plain_size;
+static struct decoded decoded;
 
-static int set_up(void **state)
+void before_all(void)
 {
-    struct state *shared = calloc(1, sizeof *shared);
-    shared->zipped = export_bytes(&shared->zipped_size);
-    shared->plain = malloc(ROOM);
-    shared->plain_size = unzip(shared->zipped, shared->zipped_size, shared->plain);
-    shared->profile = decode(pt_cursor(shared->plain, shared->plain_size));
-    *state = shared;
-    return 0;
+    zipped = export_bytes(&zipped_size);
+    plain_size = unzip(zipped, zipped_size, plain);
+    decoded = decode(pt_cursor(plain, plain_size));
 }
 
-static int tear_down(void **state)
+void after_all(void)
 {
-    struct state *shared = *state;
-    free(shared->zipped);
-    free(shared->plain);
-    free(shared);
-    return 0;
+    free(zipped);
 }
 
-static void the_same_profile_gives_the_same_bytes(void **state)
+TEST(the_same_profile_gives_the_same_bytes)
 {
-    struct state *shared = *state;
     size_t size;
     char *again = export_bytes(&size);
-    assert_int_equal(size, shared->zipped_size);
-    assert_memory_equal(again, shared->zipped, size);
+    assert_int_equal(size, zipped_size);
+    assert_memory_equal(again, zipped, size);
     free(again);
 }
 
-static void ids_are_sequential_and_strings_start_empty(void **state)
+TEST(ids_are_sequential_and_strings_start_empty)
 {
-    const struct decoded *profile = &((struct state *)*state)->profile;
+    const struct decoded *profile = &decoded;
     assert_int_equal(pt_left(&profile->strings[0]), 0);
     assert_int_equal(profile->sample_types, 2);
     assert_int_equal(profile->mapping_count, 2);
@@ -177,9 +160,9 @@ static void ids_are_sequential_and_strings_start_empty(void **state)
                          memcmp(profile->strings[i].at, profile->strings[j].at, pt_left(&profile->strings[i])) == 0);
 }
 
-static void samples_sum_up_and_refer_to_what_there_is(void **state)
+TEST(samples_sum_up_and_refer_to_what_there_is)
 {
-    const struct decoded *profile = &((struct state *)*state)->profile;
+    const struct decoded *profile = &decoded;
     uint64_t count = 0, cpu_ns = 0;
     for (unsigned i = 0; i < profile->sample_count; i++) {
         struct pt_cursor locations = bytes_of(profile->samples[i], 1), values = bytes_of(profile->samples[i], 2);
@@ -196,9 +179,9 @@ static void samples_sum_up_and_refer_to_what_there_is(void **state)
     assert_int_equal(cpu_ns, 2 * (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS));
 }
 
-static void samples_carry_thread_and_process(void **state)
+TEST(samples_carry_thread_and_process)
 {
-    const struct decoded *profile = &((struct state *)*state)->profile;
+    const struct decoded *profile = &decoded;
     unsigned threads = 0, pids = 0, endpoints = 0, held = 0, not_held = 0, gc = 0;
     for (unsigned i = 0; i < profile->sample_count; i++) {
         struct pt_cursor sample = profile->samples[i];
@@ -225,9 +208,9 @@ static void samples_carry_thread_and_process(void **state)
     assert_int_equal(gc, 2);
 }
 
-static void locations_say_where(void **state)
+TEST(locations_say_where)
 {
-    const struct decoded *profile = &((struct state *)*state)->profile;
+    const struct decoded *profile = &decoded;
     unsigned python = 0, native = 0, nameless = 0, pseudo = 0;
     for (unsigned i = 0; i < profile->location_count; i++) {
         struct pt_cursor location = profile->locations[i], line = bytes_of(location, 4);
@@ -257,9 +240,9 @@ static void locations_say_where(void **state)
     assert_int_equal(pseudo, 1);
 }
 
-static void the_executable_is_the_first_mapping(void **state)
+TEST(the_executable_is_the_first_mapping)
 {
-    const struct decoded *profile = &((struct state *)*state)->profile;
+    const struct decoded *profile = &decoded;
     struct pt_cursor python = profile->mappings[0], extension = profile->mappings[1];
     assert_true(text_is(profile, number_of(python, 5), "/opt/py/bin/python"));
     assert_true(text_is(profile, number_of(python, 6), "abcdef0123"));
@@ -268,17 +251,4 @@ static void the_executable_is_the_first_mapping(void **state)
     assert_int_equal(number_of(python, 7), 1);
     assert_true(text_is(profile, number_of(extension, 5), "/srv/venv/lib/libfoo.so"));
     assert_int_equal(number_of(extension, 7), 0); /* one of its functions has no name */
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_same_profile_gives_the_same_bytes),
-        cmocka_unit_test(ids_are_sequential_and_strings_start_empty),
-        cmocka_unit_test(samples_sum_up_and_refer_to_what_there_is),
-        cmocka_unit_test(samples_carry_thread_and_process),
-        cmocka_unit_test(locations_say_where),
-        cmocka_unit_test(the_executable_is_the_first_mapping),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

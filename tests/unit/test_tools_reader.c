@@ -2,12 +2,7 @@
 #include "log_fixture.h"
 #include "tools/log/reader.h"
 #include "tools/model/model.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -63,9 +58,8 @@ static bool same_text(struct pt_text text, const char *wanted)
     return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
-static void reads_what_was_written(void **state)
+TEST(reads_what_was_written)
 {
-    (void)state;
     struct fixture log;
     struct seen seen = {0};
     struct pt_segment segment;
@@ -101,9 +95,8 @@ static void reads_what_was_written(void **state)
     fixture_end(&log);
 }
 
-static void a_file_cut_anywhere_is_read_up_to_there(void **state)
+TEST(a_file_cut_anywhere_is_read_up_to_there)
 {
-    (void)state;
     struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
@@ -122,9 +115,8 @@ static void a_file_cut_anywhere_is_read_up_to_there(void **state)
     fixture_end(&log);
 }
 
-static void a_flipped_bit_costs_one_block(void **state)
+TEST(a_flipped_bit_costs_one_block)
 {
-    (void)state;
     struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
@@ -148,9 +140,8 @@ static void a_flipped_bit_costs_one_block(void **state)
     fixture_end(&log);
 }
 
-static void other_files_are_named_for_what_they_are(void **state)
+TEST(other_files_are_named_for_what_they_are)
 {
-    (void)state;
     struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
@@ -167,9 +158,8 @@ static void other_files_are_named_for_what_they_are(void **state)
     fixture_end(&log);
 }
 
-static void unknown_blocks_and_gaps_are_counted(void **state)
+TEST(unknown_blocks_and_gaps_are_counted)
 {
-    (void)state;
     struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
@@ -186,9 +176,8 @@ static void unknown_blocks_and_gaps_are_counted(void **state)
 }
 
 /* Blocks of one sample each; five of them come again. */
-static void blocks_in_any_order_count_once(void **state)
+TEST(blocks_in_any_order_count_once)
 {
-    (void)state;
     static const uint32_t order[] = {1, 2, 9000, 4, 3, 100000000, 5, 4, 9000, 2, 100000000, 1, 6};
     struct fixture log;
     struct seen seen;
@@ -206,9 +195,8 @@ static void blocks_in_any_order_count_once(void **state)
 }
 
 /* Payloads whose CRC is right and whose content is not: only a writer's mistake or a forger makes them. */
-static void nonsense_within_sound_blocks_is_counted(void **state)
+TEST(nonsense_within_sound_blocks_is_counted)
 {
-    (void)state;
     static const struct {
         uint32_t type;
         const char *payload;
@@ -269,9 +257,8 @@ static void see_widths(void *data, const struct pt_segment *segment, const struc
 
 /* Numbers of each width, with fields of a newer writer or without; at the end of a block they are read otherwise than
  * before it. */
-static void samples_of_all_widths_are_read(void **state)
+TEST(samples_of_all_widths_are_read)
 {
-    (void)state;
     struct fixture log;
     struct fixture_bytes payload = {0}, record = {0};
     struct pt_segment segment;
@@ -306,9 +293,8 @@ static void samples_of_all_widths_are_read(void **state)
 }
 
 /* Many headers that look sound, each with a long payload and a wrong CRC: reading must stay linear. */
-static void forged_headers_do_not_make_reading_slow(void **state)
+TEST(forged_headers_do_not_make_reading_slow)
 {
-    (void)state;
     enum { SIZE = 8 << 20 };
     struct fixture log;
     struct seen seen;
@@ -326,9 +312,8 @@ static void forged_headers_do_not_make_reading_slow(void **state)
     fixture_end(&log);
 }
 
-static void the_process_block_is_enough_to_know_the_run(void **state)
+TEST(the_process_block_is_enough_to_know_the_run)
 {
-    (void)state;
     struct fixture log;
     struct pt_segment segment;
     fixture_example(&log, PID, BIAS);
@@ -339,9 +324,8 @@ static void the_process_block_is_enough_to_know_the_run(void **state)
     fixture_end(&log);
 }
 
-static void handler_quantiles_are_limits_of_buckets(void **state)
+TEST(handler_quantiles_are_limits_of_buckets)
 {
-    (void)state;
     struct pt_accounting sum = {.handler_max_ns = 1000};
     assert_int_equal(pt_accounting_handler_quantile(&sum, 0.5), 1000);
     sum.handler_histogram[4] = 98;
@@ -351,22 +335,4 @@ static void handler_quantiles_are_limits_of_buckets(void **state)
     sum.handler_histogram[PP_HANDLER_BUCKETS - 1] = 1000; /* the last one has no limit */
     sum.handler_max_ns = 20000000;
     assert_int_equal(pt_accounting_handler_quantile(&sum, 0.5), sum.handler_max_ns);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(reads_what_was_written),
-        cmocka_unit_test(a_file_cut_anywhere_is_read_up_to_there),
-        cmocka_unit_test(a_flipped_bit_costs_one_block),
-        cmocka_unit_test(other_files_are_named_for_what_they_are),
-        cmocka_unit_test(unknown_blocks_and_gaps_are_counted),
-        cmocka_unit_test(blocks_in_any_order_count_once),
-        cmocka_unit_test(nonsense_within_sound_blocks_is_counted),
-        cmocka_unit_test(samples_of_all_widths_are_read),
-        cmocka_unit_test(forged_headers_do_not_make_reading_slow),
-        cmocka_unit_test(the_process_block_is_enough_to_know_the_run),
-        cmocka_unit_test(handler_quantiles_are_limits_of_buckets),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

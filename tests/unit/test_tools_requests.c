@@ -1,16 +1,10 @@
 /* Counted requests: read, merged, selected, and what is said of them. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "random.h"
 #include "tools/model/http_requests.h"
 #include "tools/report/compare.h"
 #include "tools/report/request_columns.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define S UINT64_C(1000000000)
 
@@ -44,9 +38,8 @@ static void add_segment(struct pt_profile *profile, uint64_t segment, const char
     put(&log, 10 * S * (segment + 1), segment ? second : first, 90, 10);
     put(&log, 10 * S * (segment + 1), segment ? first : second, 1, 0);
     put(&log, 10 * S * (segment + 1), 0, 0, 0);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+    add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 0);
-    fixture_end(&log);
 }
 
 static struct pt_request_sums of(const struct pt_profile *profile, const char *endpoint, uint32_t process)
@@ -60,9 +53,8 @@ static struct pt_request_sums of(const struct pt_profile *profile, const char *e
     return found;
 }
 
-static void sums_are_of_all_segments_and_processes(void **state)
+TEST(sums_are_of_all_segments_and_processes)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL), *second = pt_profile_new(NULL);
     add_segment(profile, 0, "one");
     add_segment(profile, 1, "one");
@@ -79,9 +71,8 @@ static void sums_are_of_all_segments_and_processes(void **state)
     pt_profile_free(profile);
 }
 
-static void time_and_processes_select(void **state)
+TEST(time_and_processes_select)
 {
-    (void)state;
     const struct pt_load_request parts[] = {
         {.select.from_ns = 15 * S},
         {.select.from_ns = 10 * S + S / 2, .select.to_ns = 15 * S},
@@ -102,9 +93,8 @@ static void time_and_processes_select(void **state)
     }
 }
 
-static void what_was_not_selected_has_no_endpoint(void **state)
+TEST(what_was_not_selected_has_no_endpoint)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     add_segment(profile, 0, "one");
     assert_true(pt_has_requests(profile));
@@ -113,9 +103,8 @@ static void what_was_not_selected_has_no_endpoint(void **state)
     pt_profile_free(profile);
 }
 
-static void what_is_cut_is_counted_as_damage(void **state)
+TEST(what_is_cut_is_counted_as_damage)
 {
-    (void)state;
     struct fixture whole;
     fixture_begin(&whole);
     put(&whole, 10 * S, 1, 90, 10);
@@ -129,19 +118,17 @@ static void what_is_cut_is_counted_as_damage(void **state)
         fixture_string(&log, "/a");
         fixture_block(&log, PP_BLOCK_REQUESTS, whole.file.data + header, cut);
         put(&log, 10 * S, 1, 90, 10);
-        assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
+        add_log(profile, &log);
         assert_true(profile->losses.damaged_records <= 1);
         assert_true(cut < 2 * times || profile->losses.damaged_records == 1);
         assert_int_equal(of(profile, "/a", PT_NONE).count, 101);
-        fixture_end(&log);
         pt_profile_free(profile);
     }
     fixture_end(&whole);
 }
 
-static void quantiles_are_within_their_bucket(void **state)
+TEST(quantiles_are_within_their_bucket)
 {
-    (void)state;
     struct pt_request_sums sums = {.measured = 100};
     assert_int_equal(pt_requests_quantile(&(struct pt_request_sums){0}, 0.5), 0);
     sums.buckets[0] = 90;
@@ -153,9 +140,8 @@ static void quantiles_are_within_their_bucket(void **state)
     assert_int_equal(pt_requests_quantile(&sums, 0.99), pp_request_bucket_limit(PP_HANDLER_BUCKETS - 2));
 }
 
-static void what_is_no_endpoint_has_no_time_per_request(void **state)
+TEST(what_is_no_endpoint_has_no_time_per_request)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     uint32_t a = pt_intern_text(profile, "/a"), other = pt_intern_text(profile, "(other)");
     assert_true(pt_cpu_per_request(profile, a, 100, 4) == 25);
@@ -166,9 +152,8 @@ static void what_is_no_endpoint_has_no_time_per_request(void **state)
     pt_profile_free(profile);
 }
 
-static void durations_have_three_digits(void **state)
+TEST(durations_have_three_digits)
 {
-    (void)state;
     static const struct {
         double ns;
         const char *text;
@@ -182,9 +167,8 @@ static void durations_have_three_digits(void **state)
     }
 }
 
-static void means_are_of_all_or_unknown(void **state)
+TEST(means_are_of_all_or_unknown)
 {
-    (void)state;
     struct pt_request_sums sums = {.count = 4, .measured = 4, .cpu_ns = 10};
     assert_true(pt_requests_mean(&sums) == 2.5);
     sums.measured = 3;
@@ -202,9 +186,8 @@ static void count(struct pt_request_sums *sums, uint64_t ns)
     sums->buckets[bucket]++;
 }
 
-static void spread_is_that_of_the_requests(void **state)
+TEST(spread_is_that_of_the_requests)
 {
-    (void)state;
     static const uint32_t ranges[][2] = {{1000, 10000}, {200000, 1000000}, {350000, 1500000}, {1, 2000000000}};
     assert_int_equal(pt_request_clock(&(struct pt_request_sums){0}).count, 0);
     assert_int_equal(pt_request_clock(&(struct pt_request_sums){.count = 10, .measured = 8}).count, 0);
@@ -266,9 +249,8 @@ static uint32_t marks(double factor)
     return marked;
 }
 
-static void the_clock_marks_what_changed_alone(void **state)
+TEST(the_clock_marks_what_changed_alone)
 {
-    (void)state;
     uint32_t equal = 0, slower = 0, faster = 0;
     for (unsigned i = 0; i < PAIRS; i++) {
         equal += marks(1) != 100;
@@ -280,21 +262,4 @@ static void the_clock_marks_what_changed_alone(void **state)
     assert_int_equal(equal, 0);
     assert_in_range(slower, PAIRS * 99 / 100, PAIRS);
     assert_in_range(faster, PAIRS * 99 / 100, PAIRS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sums_are_of_all_segments_and_processes),
-        cmocka_unit_test(time_and_processes_select),
-        cmocka_unit_test(what_was_not_selected_has_no_endpoint),
-        cmocka_unit_test(what_is_cut_is_counted_as_damage),
-        cmocka_unit_test(quantiles_are_within_their_bucket),
-        cmocka_unit_test(what_is_no_endpoint_has_no_time_per_request),
-        cmocka_unit_test(durations_have_three_digits),
-        cmocka_unit_test(means_are_of_all_or_unknown),
-        cmocka_unit_test(spread_is_that_of_the_requests),
-        cmocka_unit_test(the_clock_marks_what_changed_alone),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,14 +2,7 @@
 #include "log_fixture.h"
 #include "tools/load/load.h"
 #include "tools/load/runs.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define START_NS  1700000000000000000u
 #define SECOND_NS 1000000000u /* fixture_exit says that a process ended so long after START_NS */
@@ -23,7 +16,17 @@ struct made {
     const char *boot, *space; /* NULL: BOOT, SPACE */
 };
 
-static char directory[] = "/tmp/pyprof-test-XXXXXX";
+void before_all(void)
+{
+    scratch_make();
+    unsetenv("PYPROF_OUT");
+    setenv("TMPDIR", scratch_path, 1);
+}
+
+void after_all(void)
+{
+    scratch_remove();
+}
 
 static void write_log(const struct made *made)
 {
@@ -44,10 +47,7 @@ static void write_log(const struct made *made)
                                  {PP_ACCOUNT_END_UNIX_NS, START_NS + made->start_ns + SECOND_NS}, {0, 0}});
     if (made->exits)
         fixture_exit(&log);
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, log.file.length, file), log.file.length);
-    fclose(file);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
 }
 
@@ -87,9 +87,8 @@ static void check_logs(uint32_t latest, uint32_t all, const struct made *made)
     assert_int_equal(runs(), all);
 }
 
-static void a_child_belongs_to_the_run_of_its_parent(void **state)
+TEST(a_child_belongs_to_the_run_of_its_parent)
 {
-    (void)state;
     check(3, 1, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS), LOG("cc", 12, 10, 2 * SECOND_NS));
     assert_int_equal(processes("aa"), 3);
     assert_int_equal(processes("bb"), 1);
@@ -100,9 +99,8 @@ static void a_child_belongs_to_the_run_of_its_parent(void **state)
     check(4, 1, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, 1), LOG("bb", 12, 11, 2), LOG("cc", 13, 12, 3));
 }
 
-static void a_pid_that_was_used_again_is_no_parent(void **state)
+TEST(a_pid_that_was_used_again_is_no_parent)
 {
-    (void)state;
     check(1, 2, LOG("aa", 10, 1, 0, .exits = true), LOG("bb", 11, 10, 2 * SECOND_NS));
     /* The later process with that pid is the parent. */
     check(2, 2, LOG("aa", 10, 1, 0), LOG("bb", 10, 1, SECOND_NS), LOG("cc", 11, 10, 2 * SECOND_NS));
@@ -112,9 +110,8 @@ static void a_pid_that_was_used_again_is_no_parent(void **state)
     check(1, 2, LOG("aa", 11, 10, 0), LOG("bb", 10, 1, SECOND_NS));
 }
 
-static void pids_of_other_machines_are_others(void **state)
+TEST(pids_of_other_machines_are_others)
 {
-    (void)state;
     check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS, .boot = "boot-2"));
     check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 10, SECOND_NS, .space = "pid:[2]"));
     check(1, 2, LOG("aa", 10, 1, 0, .boot = ""), LOG("bb", 11, 10, SECOND_NS, .boot = ""));
@@ -124,9 +121,8 @@ static void pids_of_other_machines_are_others(void **state)
     check(1, 2, LOG("aa", 10, 1, 0), LOG("bb", 11, 0, SECOND_NS));
 }
 
-static void children_of_one_job_that_ran_at_once_are_one_run(void **state)
+TEST(children_of_one_job_that_ran_at_once_are_one_run)
 {
-    (void)state;
     check(2, 1, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, SECOND_NS / 2, 4, .exits = true));
     /* The second is there until the third begins, when the first has ended. */
     check(3, 1, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, SECOND_NS / 2, 4),
@@ -138,9 +134,8 @@ static void children_of_one_job_that_ran_at_once_are_one_run(void **state)
           LOG("cc", 12, 11, SECOND_NS, 4));
 }
 
-static void other_children_of_a_parent_without_a_log_are_launches_of_their_own(void **state)
+TEST(other_children_of_a_parent_without_a_log_are_launches_of_their_own)
 {
-    (void)state;
     /* One after the other, as a script runs commands; the first has ended, or was killed. */
     check(1, 2, LOG("aa", 10, 5, 0, 4, .exits = true), LOG("bb", 11, 5, 2 * SECOND_NS, 4));
     check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 5, 2 * SECOND_NS, 4));
@@ -150,32 +145,4 @@ static void other_children_of_a_parent_without_a_log_are_launches_of_their_own(v
     check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 6, 1, 4));
     check(1, 2, LOG("aa", 10, 5, 0, 4), LOG("bb", 11, 5, 1, 4, .boot = "boot-2"));
     check(1, 2, LOG("aa", 10, 0, 0, 4), LOG("bb", 11, 0, 1, 4));
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    unsetenv("PYPROF_OUT");
-    setenv("TMPDIR", directory, 1);
-    return mkdtemp(directory) && chdir(directory) == 0 ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    char command[sizeof directory + 8];
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_child_belongs_to_the_run_of_its_parent),
-        cmocka_unit_test(a_pid_that_was_used_again_is_no_parent),
-        cmocka_unit_test(pids_of_other_machines_are_others),
-        cmocka_unit_test(children_of_one_job_that_ran_at_once_are_one_run),
-        cmocka_unit_test(other_children_of_a_parent_without_a_log_are_launches_of_their_own),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

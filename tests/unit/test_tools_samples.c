@@ -2,12 +2,7 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/log/reader.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static void append_sample(struct fixture_bytes *payload, const uint64_t fields[6])
 {
@@ -36,9 +31,8 @@ static void see(void *data, const struct pt_segment *segment, const struct pt_lo
 }
 
 /* Fields of all lengths, in every place, up to the very end of the payload. */
-static void samples_are_decoded_as_written(void **state)
+TEST(samples_are_decoded_as_written)
 {
-    (void)state;
     enum { COUNT = 2000 };
     static uint64_t wanted[COUNT][6];
     struct fixture log;
@@ -69,9 +63,8 @@ static void samples_are_decoded_as_written(void **state)
 
 /* The length is what counts: what stands behind the fields in a record is of a newer writer, what is missing is damage.
  */
-static void records_end_where_they_say(void **state)
+TEST(records_end_where_they_say)
 {
-    (void)state;
     static uint64_t wanted[][6] = {{1, 2, 3, 4, 5, 6}, {1, 300, 0, 1, 1, 10000000}, {7, 7, 7, 7, 7, 7}};
     struct fixture log;
     struct fixture_bytes payload = {0};
@@ -99,13 +92,4 @@ static void records_end_where_they_say(void **state)
     pt_segment_free(&segment);
     fixture_end(&log);
     free(payload.data);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(samples_are_decoded_as_written),
-        cmocka_unit_test(records_end_where_they_say),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,7 @@
 /* What the options leave of a profile. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/query/fold.h"
 #include "tools/query/select.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
@@ -18,9 +12,8 @@ static struct pt_profile *example(const struct pt_load_request *request, uint64_
     struct pt_profile *profile = pt_profile_new(request);
     profile->run_start_unix_ns = start;
     fixture_example(&log, 100, BIAS);
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "example"), PT_READ_OK);
+    add_log(profile, &log);
     pt_profile_finish(profile);
-    fixture_end(&log);
     return profile;
 }
 
@@ -41,15 +34,13 @@ static uint64_t left_by(struct pt_selection select)
     return ns;
 }
 
-static void nothing_asked_leaves_all(void **state)
+TEST(nothing_asked_leaves_all)
 {
-    (void)state;
     assert_int_equal(left_by((struct pt_selection){0}), WHOLE);
 }
 
-static void processes_and_threads(void **state)
+TEST(processes_and_threads)
 {
-    (void)state;
     assert_int_equal(left_by((struct pt_selection){.pid = "7,100"}), WHOLE);
     assert_int_equal(left_by((struct pt_selection){.pid = "7"}), 0);
     assert_int_equal(left_by((struct pt_selection){.pid = "10"}), 0);
@@ -58,9 +49,8 @@ static void processes_and_threads(void **state)
     assert_int_equal(left_by((struct pt_selection){.thread = "^MainThread$"}), 60000000);
 }
 
-static void stacks(void **state)
+TEST(stacks)
 {
-    (void)state;
     assert_int_equal(left_by((struct pt_selection){.focus = "fib"}), 70000000);
     assert_int_equal(left_by((struct pt_selection){.ignore = "fib"}), WHOLE - 70000000);
     assert_int_equal(left_by((struct pt_selection){.focus = "sum_squares|\\[unsampled\\]"}), WHOLE - 65000000);
@@ -68,9 +58,8 @@ static void stacks(void **state)
 }
 
 /* Slices next to each other hold everything once. */
-static void times(void **state)
+TEST(times)
 {
-    (void)state;
     uint64_t sum = 0;
     for (uint64_t from = 0; from < 2000000000u; from += 100000000u)
         sum += left_by((struct pt_selection){.from_ns = from, .to_ns = from + 100000000u});
@@ -123,9 +112,8 @@ static uint32_t stack_of(struct pt_profile *profile, const char *letters)
     return node;
 }
 
-static void levels_of_native_code(void **state)
+TEST(levels_of_native_code)
 {
-    (void)state;
     static const char *const stacks[][3] = {
         /* all, libraries, none */
         {"P", "P", "P"},            /* Python only */
@@ -200,9 +188,8 @@ static void levels_of_native_code(void **state)
     pt_profile_free(profile);
 }
 
-static void at_each_level_the_sum_stays(void **state)
+TEST(at_each_level_the_sum_stays)
 {
-    (void)state;
     for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
         const struct pt_load_request request = {.select = {.native = native}};
         struct pt_profile *profile = example(&request, 0);
@@ -222,9 +209,8 @@ static void at_each_level_the_sum_stays(void **state)
 }
 
 /* What pip installs beside the interpreter is installed; "<string>" is the program's only where it is the program. */
-static void commands_are_installed_and_strings_are_of_their_program(void **state)
+TEST(commands_are_installed_and_strings_are_of_their_program)
 {
-    (void)state;
     static const struct {
         const char *command, *executable, *file;
         enum pt_kind kind;
@@ -253,18 +239,4 @@ static void commands_are_installed_and_strings_are_of_their_program(void **state
         assert_int_equal(pt_kind_of(profile, &frame), cases[i].kind);
         pt_profile_free(profile);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(commands_are_installed_and_strings_are_of_their_program),
-        cmocka_unit_test(nothing_asked_leaves_all),
-        cmocka_unit_test(processes_and_threads),
-        cmocka_unit_test(stacks),
-        cmocka_unit_test(times),
-        cmocka_unit_test(levels_of_native_code),
-        cmocka_unit_test(at_each_level_the_sum_stays),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

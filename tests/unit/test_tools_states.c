@@ -1,15 +1,8 @@
 /* GIL and garbage collection: shares of what is known, the [gc] frame, how samples are told apart. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/gil_gc.h"
 #include "tools/view/call_tree.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define KNOWN (PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN)
 #define HELD  (KNOWN | PP_STATE_HOLDS_GIL)
@@ -48,19 +41,16 @@ static void sample(struct log *log, uint32_t node, uint32_t state, uint64_t ns)
     fixture_sample(&log->log, log->thread, node, 0, state, 1, ns);
 }
 
-static struct pt_profile *profile_of(struct log *log)
+static struct pt_profile *profile_with_gc(struct log *log)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
-    assert_int_equal(pt_profile_add_segment(profile, log->log.file.data, log->log.file.length, "test"), PT_READ_OK);
-    fixture_end(&log->log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log->log, NULL);
     pt_states_add_gc_frames(profile);
     return profile;
 }
 
 static char *collapsed(struct log *log, bool gil)
 {
-    struct pt_profile *profile = profile_of(log);
+    struct pt_profile *profile = profile_with_gc(log);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
@@ -70,9 +60,8 @@ static char *collapsed(struct log *log, bool gil)
     return text;
 }
 
-static void shares_are_of_what_is_known(void **state)
+TEST(shares_are_of_what_is_known)
 {
-    (void)state;
     struct log log;
     begin(&log);
     sample(&log, log.inner, HELD, 1);
@@ -81,7 +70,7 @@ static void shares_are_of_what_is_known(void **state)
     sample(&log, log.outer, PP_STATE_HOLDS_GIL | PP_STATE_GC, 8); /* without the known bits they say nothing */
     sample(&log, log.outer, PP_STATE_ESTIMATED, 16);
     sample(&log, log.outer, PP_STATE_GC_KNOWN, 32); /* free-threaded */
-    struct pt_profile *profile = profile_of(&log);
+    struct pt_profile *profile = profile_with_gc(&log);
     struct pt_states all = pt_states_of(profile, PT_NONE), *threads = pt_states_by(profile, true);
     assert_int_equal(all.gil_ns, 5);
     assert_int_equal(all.gil_known_ns, 7);
@@ -96,9 +85,8 @@ static void shares_are_of_what_is_known(void **state)
     pt_profile_free(profile);
 }
 
-static void gc_is_called_by_the_python_frame(void **state)
+TEST(gc_is_called_by_the_python_frame)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t allocating = native(&log, log.inner, log.python, "PyList_New");
@@ -118,9 +106,8 @@ static void gc_is_called_by_the_python_frame(void **state)
     free(text);
 }
 
-static void finalizers_stand_above_gc(void **state)
+TEST(finalizers_stand_above_gc)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t collecting = native(&log, log.outer, log.python, "collect");
@@ -136,9 +123,8 @@ static void finalizers_stand_above_gc(void **state)
     free(text);
 }
 
-static void gc_without_python_frames(void **state)
+TEST(gc_without_python_frames)
 {
-    (void)state;
     struct log log;
     begin(&log);
     uint32_t ending = native(&log, 0, log.python, "Py_FinalizeEx");
@@ -152,9 +138,8 @@ static void gc_without_python_frames(void **state)
     free(text);
 }
 
-static void stacks_are_told_apart_by_gil_on_demand(void **state)
+TEST(stacks_are_told_apart_by_gil_on_demand)
 {
-    (void)state;
     for (int gil = 0; gil < 2; gil++) {
         struct log log;
         begin(&log);
@@ -167,16 +152,4 @@ static void stacks_are_told_apart_by_gil_on_demand(void **state)
                                       : "outer (x.py:1) 7\n");
         free(text);
     }
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(shares_are_of_what_is_known),
-        cmocka_unit_test(gc_is_called_by_the_python_frame),
-        cmocka_unit_test(finalizers_stand_above_gc),
-        cmocka_unit_test(gc_without_python_frames),
-        cmocka_unit_test(stacks_are_told_apart_by_gil_on_demand),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,12 +2,7 @@
 #include "log_fixture.h"
 #include "tools/model/model.h"
 #include "tools/view/summary.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 static void put_earlier(struct fixture *log, const struct fixture_account *accounts)
 {
@@ -50,9 +45,8 @@ static void read_growing(struct pt_profile *profile, const struct fixture_bytes 
     pt_profile_close_sums(profile);
 }
 
-static void many_parts_in_any_order_add_up(void **state)
+TEST(many_parts_in_any_order_add_up)
 {
-    (void)state;
     enum { PARTS = 3000 };
     struct fixture_bytes file = {0};
     for (uint64_t number = 0; number < PARTS; number++)
@@ -97,9 +91,8 @@ static struct pt_process read_one(const struct fixture_account *earlier, const c
     return process;
 }
 
-static void what_is_said_of_earlier_parts_may_be_false(void **state)
+TEST(what_is_said_of_earlier_parts_may_be_false)
 {
-    (void)state;
     static const struct fixture_account more_pending[] = {{PP_ACCOUNT_CPU_NS, 100},
                                                           {PP_ACCOUNT_PENDING_NS, 101},
                                                           {0, 0}},
@@ -113,20 +106,9 @@ static void what_is_said_of_earlier_parts_may_be_false(void **state)
     assert_int_equal(process.accounting.cpu_ns, 5000);
 }
 
-static void a_segment_that_does_not_say_whose_it_is_has_its_own_sums(void **state)
+TEST(a_segment_that_does_not_say_whose_it_is_has_its_own_sums)
 {
-    (void)state;
     static const struct fixture_account earlier[] = {{PP_ACCOUNT_CPU_NS, 100}, {0, 0}};
     assert_int_equal(read_one(earlier, "", 0).accounting.cpu_ns, 5000);
     assert_int_equal(read_one(earlier, NULL, 0).missing_ns, 0);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(many_parts_in_any_order_add_up),
-        cmocka_unit_test(what_is_said_of_earlier_parts_may_be_false),
-        cmocka_unit_test(a_segment_that_does_not_say_whose_it_is_has_its_own_sums),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,15 +3,10 @@
 #include "tools/symbols/callers.h"
 #include "tools/symbols/eh_frame_hdr.h"
 #include "tools/symbols/symbols.h"
+#include "unit.h"
 #include <fcntl.h>
 #include <link.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
-#include <cmocka.h>
 #include <elfutils/libdwelf.h>
 
 #define NOWHERE 0x10u /* an address that no function has */
@@ -23,11 +18,11 @@ int pyprof_test_named_function(int value)
     return value * 3 + (int)getpid();
 }
 
-struct self {
+static struct {
     char path[4096];
     uint64_t bias, build_id_length;
     unsigned char build_id[64];
-};
+} self;
 
 static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
@@ -43,42 +38,32 @@ static Elf *open_self(int *descriptor)
     return elf_begin(*descriptor, ELF_C_READ, NULL);
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
-    struct self *self = calloc(1, sizeof *self);
     int descriptor;
-    *state = self;
-    if (!self || readlink("/proc/self/exe", self->path, sizeof self->path - 1) <= 0)
-        return -1;
-    dl_iterate_phdr(note_first, &self->bias);
+    assert_true(readlink("/proc/self/exe", self.path, sizeof self.path - 1) > 0);
+    dl_iterate_phdr(note_first, &self.bias);
     Elf *elf = open_self(&descriptor);
     const void *bytes = NULL;
     ssize_t length = dwelf_elf_gnu_build_id(elf, &bytes);
-    if (length > 0 && length <= (ssize_t)sizeof self->build_id) {
-        memcpy(self->build_id, bytes, (size_t)length);
-        self->build_id_length = (uint64_t)length;
+    if (length > 0 && length <= (ssize_t)sizeof self.build_id) {
+        memcpy(self.build_id, bytes, (size_t)length);
+        self.build_id_length = (uint64_t)length;
     }
     elf_end(elf);
     close(descriptor);
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    free(*state);
-    return 0;
 }
 
 /* A profile with one nameless frame in this program, resolved; the caller frees it. */
-static struct pt_profile *resolved(const struct self *self, uint64_t address, bool right_build_id, uint64_t offset)
+static struct pt_profile *resolved(uint64_t address, bool right_build_id, uint64_t offset)
 {
     struct pt_profile *profile = pt_profile_new(NULL);
     struct pt_buffer hex = {0};
-    for (uint64_t i = 0; i < self->build_id_length; i++)
-        pt_buffer_format(&hex, "%02x", self->build_id[i]);
+    for (uint64_t i = 0; i < self.build_id_length; i++)
+        pt_buffer_format(&hex, "%02x", self.build_id[i]);
     if (!right_build_id)
         hex.data[0] = hex.data[0] == '0' ? '1' : '0';
-    uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, self->path),
+    uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, self.path),
                                                                  .build_id = pt_intern_text(profile, hex.data)});
     pt_buffer_free(&hex);
     pt_add_frame(profile, &(struct pt_frame){
@@ -87,33 +72,30 @@ static struct pt_profile *resolved(const struct self *self, uint64_t address, bo
     return profile;
 }
 
-static void a_function_of_the_right_file_gets_its_name(void **state)
+TEST(a_function_of_the_right_file_gets_its_name)
 {
-    const struct self *self = *state;
-    if (!self->build_id_length)
+    if (!self.build_id_length)
         skip();
-    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
-    struct pt_profile *profile = resolved(self, start + 2, true, 0);
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self.bias;
+    struct pt_profile *profile = resolved(start + 2, true, 0);
     assert_string_equal(pt_string(profile, profile->frames.items[0].symbol), "pyprof_test_named_function");
     assert_int_equal(profile->frames.items[0].symbol_offset, 2);
     pt_profile_free(profile);
 }
 
-static void another_build_is_not_believed(void **state)
+TEST(another_build_is_not_believed)
 {
-    const struct self *self = *state;
-    if (!self->build_id_length)
+    if (!self.build_id_length)
         skip();
-    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias;
-    struct pt_profile *profile = resolved(self, start, false, 0);
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self.bias;
+    struct pt_profile *profile = resolved(start, false, 0);
     assert_int_equal(profile->frames.items[0].symbol, 0);
     assert_int_equal(profile->frames.items[0].symbol_offset, 0);
     pt_profile_free(profile);
 }
 
-static void nameless_functions_go_by_their_start(void **state)
+TEST(nameless_functions_go_by_their_start)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, "/lib/libx.so.1")});
     struct pt_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
@@ -130,11 +112,10 @@ static void nameless_functions_go_by_their_start(void **state)
 
 void _fini(void); /* the C runtime's */
 
-static void unwind_tables_tell_where_functions_begin(void **state)
+TEST(unwind_tables_tell_where_functions_begin)
 {
-    const struct self *self = *state;
     int descriptor;
-    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self->bias, found = 0;
+    uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self.bias, found = 0;
     Elf *elf = open_self(&descriptor);
     assert_true(pt_eh_frame_function_start(elf, start, &found));
     assert_int_equal(found, start);
@@ -142,7 +123,7 @@ static void unwind_tables_tell_where_functions_begin(void **state)
     assert_int_equal(found, start);
     assert_false(pt_eh_frame_function_start(elf, NOWHERE, &found));
     /* after the last function: no unwind information says what it is */
-    assert_false(pt_eh_frame_function_start(elf, (uint64_t)(uintptr_t)_fini - self->bias, &found));
+    assert_false(pt_eh_frame_function_start(elf, (uint64_t)(uintptr_t)_fini - self.bias, &found));
     elf_end(elf);
     close(descriptor);
 }
@@ -174,9 +155,8 @@ static void assert_text(const struct pt_profile *profile, uint32_t frame, const 
     pt_buffer_free(&text);
 }
 
-static void functions_without_a_name_have_their_callers(void **state)
+TEST(functions_without_a_name_have_their_callers)
 {
-    (void)state;
     struct pt_profile *profile = pt_profile_new(NULL);
     uint32_t deflate = native(profile, "/lib/libz.so.1", 0x100, "deflate.part.0"),
              inflate = native(profile, "/lib/libz.so.1", 0x200, "inflate"),
@@ -201,16 +181,4 @@ static void functions_without_a_name_have_their_callers(void **state)
     assert_text(profile, called_back, "0x7000 (libz.so.1)");
     assert_text(profile, inflate, "inflate (libz.so.1)");
     pt_profile_free(profile);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_function_of_the_right_file_gets_its_name),
-        cmocka_unit_test(another_build_is_not_believed),
-        cmocka_unit_test(nameless_functions_go_by_their_start),
-        cmocka_unit_test(unwind_tables_tell_where_functions_begin),
-        cmocka_unit_test(functions_without_a_name_have_their_callers),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -2,14 +2,7 @@
 #include "log_fixture.h"
 #include "tools/load/follow.h"
 #include "tools/top/target.h"
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "unit.h"
 
 #define TEXT(text) ((struct pt_text){(text), strlen(text)})
 
@@ -36,9 +29,8 @@ static bool wants(struct pt_target *target, uint64_t pid, uint64_t ppid, const c
 #define WANTS(target, pid, ppid, ...) wants(target, pid, ppid, (const char *[4]){__VA_ARGS__})
 
 /* The same small pids on every side. */
-static void containers_with_one_directory_are_told_apart(void **state)
+TEST(containers_with_one_directory_are_told_apart)
 {
-    (void)state;
     for (int same_host = 0; same_host < 2; same_host++) {
         const char *other = same_host ? "a" : "b";
         struct pt_target target = new_target(1);
@@ -54,9 +46,8 @@ static void containers_with_one_directory_are_told_apart(void **state)
     }
 }
 
-static void of_another_boot_or_older_is_none(void **state)
+TEST(of_another_boot_or_older_is_none)
 {
-    (void)state;
     struct pt_target target = new_target(1);
     struct pt_log_process process = {.pid = 1, .start_unix_ns = 200, .boot_id = TEXT("other"), .instance = TEXT("x")};
     assert_false(pt_target_wants(&target, &process));
@@ -68,48 +59,27 @@ static void of_another_boot_or_older_is_none(void **state)
     pt_target_free(&target);
 }
 
-static void write_log(const char *directory, uint64_t pid, uint64_t ppid)
+static void write_log(uint64_t pid, uint64_t ppid)
 {
     char name[128], instance[16];
     struct fixture log;
-    struct fixture_bytes fields = {0};
     snprintf(instance, sizeof instance, "i%d", (int)pid);
-    snprintf(name, sizeof name, "%s/%d-1.pyprof", directory, (int)pid);
+    snprintf(name, sizeof name, "%d-1.pyprof", (int)pid);
     fixture_begin(&log);
-    const uint64_t numbers[][2] = {
-        {PP_PROCESS_PID, pid}, {PP_PROCESS_PPID, ppid}, {PP_PROCESS_SEGMENT, 0}, {PP_PROCESS_START_UNIX_NS, 200}};
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        struct fixture_bytes value = {0};
-        fixture_varint(&value, numbers[i][1]);
-        fixture_varint(&fields, numbers[i][0]);
-        fixture_varint(&fields, value.length);
-        fixture_append(&fields, value.data, value.length);
-        free(value.data);
-    }
-    fixture_varint(&fields, PP_PROCESS_RUN);
-    fixture_varint(&fields, 1);
-    fixture_append(&fields, "r", 1);
-    fixture_varint(&fields, PP_PROCESS_INSTANCE);
-    fixture_varint(&fields, strlen(instance));
-    fixture_append(&fields, instance, strlen(instance));
-    fixture_block(&log, PP_BLOCK_PROCESS, fields.data, fields.length);
+    fixture_child(&log, &(struct fixture_process){.run = "r", .instance = instance, .pid = pid, .start_unix_ns = 200},
+                  &(struct fixture_origin){.ppid = ppid});
     fixture_sample(&log, fixture_thread(&log, pid, "t"), fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1,
                    10);
-    FILE *file = fopen(name, "w");
-    assert_non_null(file);
-    assert_int_equal(fwrite(log.file.data, 1, log.file.length, file), log.file.length);
-    assert_int_equal(fclose(file), 0);
+    fixture_write(name, log.file.data, log.file.length);
     fixture_end(&log);
-    free(fields.data);
 }
 
 /* 5 is the parent of 40, that of 30, that of 2; 6 and its child 3 are others. 40 comes last. */
-static void children_are_found_whose_logs_come_before_their_parents(void **state)
+TEST(children_are_found_whose_logs_come_before_their_parents)
 {
-    (void)state;
     static const uint64_t pids[][2] = {{2, 30}, {3, 6}, {30, 40}, {5, 1}, {6, 1}, {40, 5}};
-    char directory[] = "/tmp/pyprof-target.XXXXXX", *arguments[] = {directory, NULL}, name[128];
-    assert_non_null(mkdtemp(directory));
+    char *arguments[] = {scratch_path, NULL};
+    scratch_make();
     struct pt_target target = new_target(5);
     target.request.paths = arguments;
     target.request.path_count = 1;
@@ -118,10 +88,10 @@ static void children_are_found_whose_logs_come_before_their_parents(void **state
     target.request.wants_context = &target;
     struct pt_follow *follow = pt_follow_new(&target.request, 0);
     for (size_t i = 0; i < 5; i++)
-        write_log(directory, pids[i][0], pids[i][1]);
+        write_log(pids[i][0], pids[i][1]);
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 1);
-    write_log(directory, pids[5][0], pids[5][1]);
+    write_log(pids[5][0], pids[5][1]);
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(follow->profile->processes.count, 4);
     assert_int_equal(pt_profile_cpu_ns(follow->profile), 40);
@@ -130,19 +100,5 @@ static void children_are_found_whose_logs_come_before_their_parents(void **state
     assert_int_equal(follow->profile->losses.repeated_segments, 0);
     pt_follow_free(follow);
     pt_target_free(&target);
-    for (size_t i = 0; i < 6; i++) {
-        snprintf(name, sizeof name, "%s/%d-1.pyprof", directory, (int)pids[i][0]);
-        unlink(name);
-    }
-    rmdir(directory);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(containers_with_one_directory_are_told_apart),
-        cmocka_unit_test(of_another_boot_or_older_is_none),
-        cmocka_unit_test(children_are_found_whose_logs_come_before_their_parents),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    scratch_remove();
 }

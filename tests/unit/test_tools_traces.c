@@ -1,16 +1,10 @@
 /* Samples of traces that were kept: which ones a request gets, their ids and times, and that no CPU time is there
  * twice. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/model/traces.h"
 #include "tools/query/group.h"
 #include "tools/query/select.h"
 #include <inttypes.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <string.h>
-
-#include <cmocka.h>
 
 #define START_NS  1700000000000000000u
 #define SECOND_NS 1000000000u
@@ -67,8 +61,7 @@ static struct pt_profile *loaded(const struct pt_load_request *request, bool who
     for (uint64_t pid = 7; pid <= 17; pid += 10) {
         struct fixture log;
         put_process(&log, pid, whole);
-        assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
-        fixture_end(&log);
+        add_log(profile, &log);
     }
     pt_profile_finish(profile);
     return profile;
@@ -79,9 +72,8 @@ static const char *trace_of(const struct pt_profile *profile, const struct pt_sa
     return pt_string(profile, pt_trace_ids_of(profile, sample).trace);
 }
 
-static void without_a_request_there_are_sums_only(void **state)
+TEST(without_a_request_there_are_sums_only)
 {
-    (void)state;
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
         struct pt_profile *profile = loaded(&request, true);
@@ -96,9 +88,8 @@ static void without_a_request_there_are_sums_only(void **state)
     }
 }
 
-static void a_trace_has_its_samples_and_their_times(void **state)
+TEST(a_trace_has_its_samples_and_their_times)
 {
-    (void)state;
     static const uint64_t times[] = {START_NS + SECOND_NS, START_NS + 2 * SECOND_NS, START_NS + 2 * SECOND_NS + 1,
                                      START_NS - SECOND_NS, START_NS + 3 * SECOND_NS};
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
@@ -122,9 +113,8 @@ static void a_trace_has_its_samples_and_their_times(void **state)
     }
 }
 
-static void an_id_must_be_of_one_trace(void **state)
+TEST(an_id_must_be_of_one_trace)
 {
-    (void)state;
     static const struct {
         const char *id, *said;
     } wrong[] = {
@@ -142,25 +132,20 @@ static void an_id_must_be_of_one_trace(void **state)
     assert_null(strstr(said, first_id));
 }
 
-static void a_profile_without_traces_says_so(void **state)
+TEST(a_profile_without_traces_says_so)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace", .messages = &messages};
-    struct pt_profile *profile = pt_profile_new(&request);
     struct fixture log;
     fixture_begin(&log);
     fixture_process(&log, &(struct fixture_process){"run", "one", "/srv", NULL, NULL, 0, 7, 0});
-    assert_int_equal(pt_profile_add_segment(profile, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
-    pt_profile_finish(profile);
+    struct pt_profile *profile = profile_of(&log, &request);
     assert_false(pt_select(profile));
     assert_non_null(strstr(said, "PYPROF_TRACES=0.01"));
     pt_profile_free(profile);
 }
 
-static void traces_are_selected_like_all_samples(void **state)
+TEST(traces_are_selected_like_all_samples)
 {
-    (void)state;
     static const struct {
         struct pt_selection select;
         uint32_t samples;
@@ -187,9 +172,8 @@ static void traces_are_selected_like_all_samples(void **state)
     }
 }
 
-static void traces_are_a_group(void **state)
+TEST(traces_are_a_group)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace"};
     struct pt_profile *profile = loaded(&request, true);
     uint64_t ns[2] = {0, 0};
@@ -222,9 +206,8 @@ static uint64_t ns_of(const struct pt_profile *profile, bool traced, uint64_t *c
     return ns;
 }
 
-static void apart_the_sum_is_the_same(void **state)
+TEST(apart_the_sum_is_the_same)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART}, twice = {.traces = PT_TRACES_BESIDE};
     struct pt_profile *profile = loaded(&request, true), *beside = loaded(&twice, true);
     uint64_t count;
@@ -240,9 +223,8 @@ static void apart_the_sum_is_the_same(void **state)
 }
 
 /* As after damage: single samples are no more than the sums that are left. */
-static void without_its_sums_a_sample_has_nothing(void **state)
+TEST(without_its_sums_a_sample_has_nothing)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART};
     struct pt_profile *profile = loaded(&request, false);
     uint64_t count;
@@ -253,19 +235,16 @@ static void without_its_sums_a_sample_has_nothing(void **state)
     pt_profile_free(profile);
 }
 
-static void merged_profiles_have_the_traces_of_both(void **state)
+TEST(merged_profiles_have_the_traces_of_both)
 {
-    (void)state;
     const struct pt_load_request request = {.traces = PT_TRACES_APART};
     struct pt_profile *into = pt_profile_new(&request), *from = pt_profile_new(&request);
     struct fixture log;
     uint64_t count;
     fixture_example(&log, 100, 0);
-    assert_int_equal(pt_profile_add_segment(into, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(into, &log);
     put_process(&log, 7, true);
-    assert_int_equal(pt_profile_add_segment(from, log.file.data, log.file.length, "x"), PT_READ_OK);
-    fixture_end(&log);
+    add_log(from, &log);
     assert_true(pt_profile_merge(into, from, NULL, 0));
     pt_profile_finish(into);
     assert_int_equal(into->traces.count, 3);
@@ -278,9 +257,8 @@ static void merged_profiles_have_the_traces_of_both(void **state)
     pt_profile_free(into);
 }
 
-static void a_malformed_record_is_counted(void **state)
+TEST(a_malformed_record_is_counted)
 {
-    (void)state;
     /* start 0; a record without its ids, and one that is longer than the block */
     static const unsigned char payload[] = {0, 7, 2, 0, 0, 0, 0, 5, 9, 200, 1};
     struct pt_segment segment;
@@ -292,21 +270,4 @@ static void a_malformed_record_is_counted(void **state)
     assert_int_equal(segment.losses.unknown_blocks, 0);
     pt_segment_free(&segment);
     fixture_end(&log);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(without_a_request_there_are_sums_only),
-        cmocka_unit_test(a_trace_has_its_samples_and_their_times),
-        cmocka_unit_test(an_id_must_be_of_one_trace),
-        cmocka_unit_test(a_profile_without_traces_says_so),
-        cmocka_unit_test(traces_are_selected_like_all_samples),
-        cmocka_unit_test(traces_are_a_group),
-        cmocka_unit_test(apart_the_sum_is_the_same),
-        cmocka_unit_test(without_its_sums_a_sample_has_nothing),
-        cmocka_unit_test(merged_profiles_have_the_traces_of_both),
-        cmocka_unit_test(a_malformed_record_is_counted),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,18 +5,12 @@
 #include "tools/load/load.h"
 #include "tools/symbols/debug_files.h"
 #include "tools/view/call_tree.h"
+#include "unit.h"
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-#include <cmocka.h>
 #include <elfutils/libdwelf.h>
 
 #define LOADS 200
@@ -40,21 +34,11 @@ static const struct {
 } sides[] = {{pyprof_test_first_function, "pyprof_test_first_function", "first.pyprof"},
              {pyprof_test_second_function, "pyprof_test_second_function", "second.pyprof"}};
 
-static char directory[] = "/tmp/pyprof-test-XXXXXX";
-
 static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 {
     (void)size;
     *(uint64_t *)bias = info->dlpi_addr;
     return 1;
-}
-
-static void write_file(const char *name, const void *data, size_t length)
-{
-    FILE *file = fopen(name, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(data, 1, length, file), length);
-    fclose(file);
 }
 
 /* A native function of this program that has no name in the log, called by those of the example. */
@@ -68,21 +52,20 @@ static void write_log(unsigned side, const char *program, const void *build_id, 
         fixture_module(&log, program, bias, address & ~UINT64_C(0xfff), address + 0x1000, 0, build_id, length);
     uint32_t node = fixture_node(&log, 1, fixture_native(&log, module, address + 2, NULL, 0));
     fixture_sample(&log, 1, node, 0, PP_STATE_GC_KNOWN | PP_STATE_GC, 1, 20000000);
-    write_file(sides[side].log, log.file.data, log.file.length);
+    fixture_write(sides[side].log, log.file.data, log.file.length);
     if (!side) {
         log.file.data[log.file.length / 2] ^= 0x41;
-        write_file("damaged.pyprof", log.file.data, log.file.length);
+        fixture_write("damaged.pyprof", log.file.data, log.file.length);
     }
     fixture_end(&log);
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
     char program[4096] = "";
     const void *build_id = NULL;
-    (void)state;
-    if (!mkdtemp(directory) || chdir(directory) != 0 || readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
-        return -1;
+    scratch_make();
+    assert_true(readlink("/proc/self/exe", program, sizeof program - 1) > 0);
     elf_version(EV_CURRENT);
     int descriptor = open(program, O_RDONLY | O_CLOEXEC);
     Elf *elf = elf_begin(descriptor, ELF_C_READ, NULL);
@@ -91,16 +74,13 @@ static int set_up(void **state)
         write_log(side, program, build_id, (size_t)length);
     elf_end(elf);
     close(descriptor);
-    write_file("empty.pyprof", "", 0);
-    return length > 0 ? 0 : -1;
+    fixture_write("empty.pyprof", "", 0);
+    assert_true(length > 0);
 }
 
-static int tear_down(void **state)
+void after_all(void)
 {
-    char command[sizeof directory + 8];
-    (void)state;
-    snprintf(command, sizeof command, "rm -r %s", directory);
-    return chdir("/") == 0 ? system(command) : -1;
+    scratch_remove();
 }
 
 /* What one thread got; assertions are the main thread's. */
@@ -164,9 +144,8 @@ static unsigned lines_with(const char *text, const char *part)
     return count;
 }
 
-static void two_threads_load_at_once(void **state)
+TEST(two_threads_load_at_once)
 {
-    (void)state;
     struct loader loaders[2] = {{.side = 0}, {.side = 1}};
     char printed[1];
     int kept[] = {dup(STDOUT_FILENO), dup(STDERR_FILENO)}, output = memfd_create("output", MFD_CLOEXEC);
@@ -207,9 +186,8 @@ static void give_up(void)
     longjmp(without_memory, 1);
 }
 
-static void a_server_says_what_happens_without_memory(void **state)
+TEST(a_server_says_what_happens_without_memory)
 {
-    (void)state;
     uint32_t capacity = 0;
     pt_when_out_of_memory = give_up;
     if (setjmp(without_memory) == 0) {
@@ -217,13 +195,4 @@ static void a_server_says_what_happens_without_memory(void **state)
         fail_msg("there was memory");
     }
     pt_when_out_of_memory = NULL;
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_threads_load_at_once),
-        cmocka_unit_test(a_server_says_what_happens_without_memory),
-    };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
 }

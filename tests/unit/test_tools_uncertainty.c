@@ -2,14 +2,8 @@
 #include "random.h"
 #include "tools/report/compare.h"
 #include "tools/view/uncertainty.h"
+#include "unit.h"
 #include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-
-#include <cmocka.h>
 
 #define MS      1000000u
 #define PERIOD  10u /* ms */
@@ -30,9 +24,8 @@ static struct pt_bounds bounds_of(uint64_t count, uint64_t of)
 }
 
 /* The expected values are from the tables of Brown, Cai and DasGupta's paper, or by hand from Wilson's formula. */
-static void known_bounds(void **state)
+TEST(known_bounds)
 {
-    (void)state;
     static const struct {
         uint64_t count, of;
         double low, high;
@@ -50,9 +43,8 @@ static void known_bounds(void **state)
 }
 
 /* What was measured is in what shares are of, and is sure. */
-static void measured_time_is_sure(void **state)
+TEST(measured_time_is_sure)
 {
-    (void)state;
     struct pt_draws draws = equal_draws(100);
     struct pt_bounds all = pt_share_bounds(&draws, 10, 10 * PERIOD * MS, draws.ns),
                      half = pt_share_bounds(&draws, 10, 10 * PERIOD * MS, 2 * draws.ns),
@@ -74,9 +66,8 @@ static struct pt_profile *new_profile(uint32_t nodes[STACKS])
     return profile;
 }
 
-static void draws_leave_out_what_was_measured(void **state)
+TEST(draws_leave_out_what_was_measured)
 {
-    (void)state;
     uint32_t nodes[STACKS];
     struct pt_profile *profile = new_profile(nodes);
     const struct pt_sample samples[] = {
@@ -95,9 +86,8 @@ static void draws_leave_out_what_was_measured(void **state)
 }
 
 /* Holm's: 0.01 * 4, 0.012 * 3 and 0.02 * 2 are within 5 %; 0.06 is not, and ends it. */
-static void marks_are_corrected(void **state)
+TEST(marks_are_corrected)
 {
-    (void)state;
     bool marks[5];
     pt_mark_changes((const double[]){0.06, 0.012, 0.01, 0.02}, 4, marks);
     assert_true(!marks[0] && marks[1] && marks[2] && marks[3]);
@@ -126,9 +116,8 @@ static double binomial_chance(uint32_t low, uint32_t n, double probability)
     return 2 * sum;
 }
 
-static void known_chances(void **state)
+TEST(known_chances)
 {
-    (void)state;
     assert_true(chance(0, 0, 5, 100) == 1 && chance(0, 100, 0, 100) == 1 && chance(100, 100, 50, 50) == 1);
     assert_true(chance(30, 300, 300, 3000) > 0.9);
     ASSERT_NEAR(chance(7, 300, 31, 3000), chance(31, 3000, 7, 300), 1e-9);
@@ -153,9 +142,8 @@ static uint64_t draw_weight(void)
 }
 
 /* One stack has the share, the others divide the rest. */
-static void bounds_hold_the_share_as_often_as_they_say(void **state)
+TEST(bounds_hold_the_share_as_often_as_they_say)
 {
-    (void)state;
     static const struct {
         uint32_t permille, samples;
     } cases[] = {{5, 300}, {5, 3000}, {30, 300}, {100, 300}, {500, 300}, {900, 1000}};
@@ -277,9 +265,8 @@ static struct marks compare(struct pt_profile *a, struct pt_profile *b, uint32_t
     return marks;
 }
 
-static void equal_profiles_are_not_marked(void **state)
+TEST(equal_profiles_are_not_marked)
 {
-    (void)state;
     const struct program program = zipf();
     uint32_t marked = 0;
     for (uint32_t i = 0; i < PAIRS; i++)
@@ -304,9 +291,8 @@ static double greater_by_two_intervals(double share, const uint32_t sizes[2])
 }
 
 /* One function, any of them, gets more, or less. */
-static void twice_the_interval_is_marked(void **state)
+TEST(twice_the_interval_is_marked)
 {
-    (void)state;
     const struct program program = zipf();
     uint32_t marked = 0;
     for (uint32_t i = 0; i < PAIRS; i++) {
@@ -323,19 +309,4 @@ static void twice_the_interval_is_marked(void **state)
     print_message("%u of %u functions that changed by twice the interval are marked\n", (unsigned)marked,
                   (unsigned)PAIRS);
     assert_in_range(marked, PAIRS * 95 / 100, PAIRS);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(known_bounds),
-        cmocka_unit_test(measured_time_is_sure),
-        cmocka_unit_test(draws_leave_out_what_was_measured),
-        cmocka_unit_test(marks_are_corrected),
-        cmocka_unit_test(known_chances),
-        cmocka_unit_test(bounds_hold_the_share_as_often_as_they_say),
-        cmocka_unit_test(equal_profiles_are_not_marked),
-        cmocka_unit_test(twice_the_interval_is_marked),
-    };
-    return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -51,9 +51,8 @@ TEST(bounds_are_those_of_python)
     }
 }
 
-static int start(void **state)
+void before_each(void)
 {
-    (void)state;
     signal(SIGPROF, SIG_IGN);
     atomic_store(&pp_capture.signal, SIGPROF);
     pp_config.period_ns = 10 * MS;
@@ -62,19 +61,15 @@ static int start(void **state)
     pp_interval_reset();
     pp_traces_after_fork();
     slot = pp_slot_claim();
-    if (!slot)
-        return -1;
+    assert_non_null(slot);
     pp_thread_begin(slot, 0, 0);
     pp_traces_review(START);
-    return 0;
 }
 
-static int end(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_thread_end(slot);
     pp_slot_release(slot);
-    return 0;
 }
 
 static uint64_t interval_of(const struct pp_slot *of)
@@ -91,7 +86,7 @@ static bool is_slow(void)
     return interval_ns >= 900 * MS;
 }
 
-TEST_WITH(a_minute_without_a_selected_trace_makes_timers_slow, start, end)
+TEST(a_minute_without_a_selected_trace_makes_timers_slow)
 {
     assert_false(is_slow());
     pp_traces_review(START + 59 * SECOND);
@@ -106,7 +101,7 @@ TEST_WITH(a_minute_without_a_selected_trace_makes_timers_slow, start, end)
     pp_slot_release(later);
 }
 
-TEST_WITH(a_sample_of_a_selected_trace_makes_them_fast, start, end)
+TEST(a_sample_of_a_selected_trace_makes_them_fast)
 {
     pp_traces_review(START + 60 * SECOND);
     atomic_store(&pp_capture.traces_met, 1);
@@ -118,7 +113,7 @@ TEST_WITH(a_sample_of_a_selected_trace_makes_them_fast, start, end)
     assert_true(is_slow());
 }
 
-TEST_WITH(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends, start, end)
+TEST(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_it_ends)
 {
     pp_traces_review(START + 60 * SECOND);
     atomic_store(&pp_capture.wake, 0);
@@ -140,7 +135,7 @@ TEST_WITH(a_trace_that_begins_wakes_the_flush_thread_and_keeps_them_fast_until_i
     assert_int_equal(atomic_load(&pp_capture.traces_begun), 1);
 }
 
-TEST_WITH(without_only_nothing_becomes_slow, start, end)
+TEST(without_only_nothing_becomes_slow)
 {
     pp_config.traces_only = false;
     pp_traces_review(START + 100 * SECOND);
@@ -148,7 +143,7 @@ TEST_WITH(without_only_nothing_becomes_slow, start, end)
 }
 
 /* What a thread used meanwhile is nothing that its next sample could stand for. */
-TEST_WITH(the_first_sample_afterwards_stands_for_a_period, start, end)
+TEST(the_first_sample_afterwards_stands_for_a_period)
 {
     struct pp_record_sample sample = {.cpu_previous_ns = 100 * MS, .cpu_ns = 900 * MS};
     uint64_t accounted_ns = slot->flush.accounted_ns;
@@ -171,7 +166,7 @@ TEST_WITH(the_first_sample_afterwards_stands_for_a_period, start, end)
 }
 
 /* A process with many threads at a high rate, all of whose traces are selected. */
-TEST_WITH(a_block_is_bounded, start, end)
+TEST(a_block_is_bounded)
 {
     static struct pp_buffer out, fewer;
     struct pp_record_context span = {.kind = PP_CONTEXT_SPAN, .identity = 0x1122334455667788, .trace_id = {7, 9}};

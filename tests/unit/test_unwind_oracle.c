@@ -1,20 +1,13 @@
 /* Our walk against libunwind's, in code of all kinds: sampled by a CPU timer, and at every single instruction. */
 #include "thread_stack.h"
+#include "unit.h"
 #include "unwind_oracle.h"
 #include <alloca.h>
 #include <dlfcn.h>
 #include <math.h>
-#include <pthread.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/time.h>
 #include <time.h>
-
-#include <cmocka.h>
 
 #define TRAP_FLAG     0x100
 #define STEPS_EACH    40000
@@ -269,9 +262,8 @@ static void reset_oracle(void)
     oracle.stack_top = thread_stack_top();
 }
 
-static int set_up(void **state)
+void before_all(void)
 {
-    (void)state;
     *(void **)&lib_pow = library_function("libm.so.6", "pow");
     *(void **)&lib_sin = library_function("libm.so.6", "sin");
     *(void **)&lib_compress = library_function("libz.so.1", "compress");
@@ -280,7 +272,6 @@ static int set_up(void **state)
     for (unsigned i = 0; i < WORKS; i++)
         works[i](); /* once, so that nothing is loaded or bound in the middle of it */
     pp_modules_refresh();
-    return 0;
 }
 
 static void handle(int number, void (*handler)(int, siginfo_t *, void *))
@@ -302,9 +293,8 @@ static void assert_agreement(unsigned long min_samples)
     assert_true((double)oracle.complete >= MIN_COMPLETE * (double)oracle.samples);
 }
 
-static void test_every_instruction(void **state)
+TEST(test_every_instruction)
 {
-    (void)state;
     handle(SIGTRAP, on_step);
     handle(SIGUSR2, on_start);
     for (unsigned i = 0; i < WORKS; i++) {
@@ -324,9 +314,8 @@ static double cpu_seconds(void)
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-static void test_sampled(void **state)
+TEST(test_sampled)
 {
-    (void)state;
     reset_oracle();
     handle(SIGPROF, on_tick);
     struct sigevent event = {.sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGPROF};
@@ -340,13 +329,4 @@ static void test_sampled(void **state)
     timer_delete(timer);
     oracle_print(&oracle, stderr, "sampled");
     assert_agreement(50);
-}
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_instruction),
-        cmocka_unit_test(test_sampled),
-    };
-    return cmocka_run_group_tests(tests, set_up, NULL);
 }

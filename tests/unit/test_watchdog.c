@@ -5,15 +5,9 @@
 #include "preload/flush/watchdog.h"
 #include "preload/threads/reasons.h"
 #include "preload/threads/registry.h"
-#include <setjmp.h>
+#include "unit.h"
 #include <signal.h>
-#include <stdarg.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/resource.h>
-
-#include <cmocka.h>
 
 #define MS         1000000u
 #define OVERDUE_NS (20 * MS)
@@ -42,9 +36,8 @@ static void check(void)
     pp_watchdog_check(OVERDUE_NS, reasons);
 }
 
-static int start(void **state)
+void before_each(void)
 {
-    (void)state;
     struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
     sigaction(SIGPROF, &action, NULL);
     atomic_store(&pp_capture.signal, SIGPROF);
@@ -53,19 +46,15 @@ static int start(void **state)
     memset(reasons, 0, sizeof reasons);
     atomic_store(&pp_thread_reasons[PP_REASON_UNREACHABLE], 0);
     slot = pp_slot_claim();
-    if (!slot)
-        return -1;
+    assert_non_null(slot);
     pp_thread_begin(slot, 0, 0);
     slot->flush.watched_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
-    return 0;
 }
 
-static int end(void **state)
+void after_each(void)
 {
-    (void)state;
     pp_thread_end(slot);
     pp_slot_release(slot);
-    return 0;
 }
 
 /* On a busy machine the turns of this thread may end before a tick of the kernel many times in a row. */
@@ -84,9 +73,8 @@ static bool is_silent(void)
     return ticks == 0;
 }
 
-static void a_timer_that_fires_is_left_alone(void **state)
+TEST(a_timer_that_fires_is_left_alone)
 {
-    (void)state;
     int id = atomic_load(&slot->timer);
     for (unsigned i = 0; i < 3; i++) {
         assert_true(fires());
@@ -96,9 +84,8 @@ static void a_timer_that_fires_is_left_alone(void **state)
     assert_int_equal(atomic_load(&slot->timer), id);
 }
 
-static void a_timer_that_was_deleted_is_made_again(void **state)
+TEST(a_timer_that_was_deleted_is_made_again)
 {
-    (void)state;
     pp_syscall4(SYS_timer_delete, atomic_load(&slot->timer), 0, 0, 0);
     assert_true(is_silent());
     check();
@@ -106,9 +93,8 @@ static void a_timer_that_was_deleted_is_made_again(void **state)
     assert_true(fires());
 }
 
-static void a_timer_that_was_stopped_is_made_again(void **state)
+TEST(a_timer_that_was_stopped_is_made_again)
 {
-    (void)state;
     struct itimerspec never = {0};
     pp_syscall4(SYS_timer_settime, atomic_load(&slot->timer), 0, (long)&never, 0);
     assert_true(is_silent());
@@ -117,9 +103,8 @@ static void a_timer_that_was_stopped_is_made_again(void **state)
     assert_true(fires());
 }
 
-static void a_timer_that_could_not_be_made_is_tried_again(void **state)
+TEST(a_timer_that_could_not_be_made_is_tried_again)
 {
-    (void)state;
     pp_timer_disarm(slot, PP_TIMER_NONE);
     struct rlimit before, none;
     getrlimit(RLIMIT_SIGPENDING, &before);
@@ -135,9 +120,8 @@ static void a_timer_that_could_not_be_made_is_tried_again(void **state)
     assert_true(fires());
 }
 
-static void a_thread_that_blocks_the_signal_is_named_once(void **state)
+TEST(a_thread_that_blocks_the_signal_is_named_once)
 {
-    (void)state;
     uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (SIGPROF - 1));
     for (unsigned i = 0; i < 4; i++) {
         assert_true(is_silent());
@@ -147,9 +131,8 @@ static void a_thread_that_blocks_the_signal_is_named_once(void **state)
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
-static void another_period_is_followed(void **state)
+TEST(another_period_is_followed)
 {
-    (void)state;
     struct itimerspec times;
     pp_timers_set_period_ns(500 * MS);
     atomic_store(&slot->thread.cpu_end_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
@@ -162,9 +145,8 @@ static void another_period_is_followed(void **state)
     assert_true(times.it_interval.tv_nsec < (long)(6 * MS));
 }
 
-static void a_timer_that_has_fired_gets_another_interval(void **state)
+TEST(a_timer_that_has_fired_gets_another_interval)
 {
-    (void)state;
     enum { ROUNDS = 100 };
     struct itimerspec times, before = {0};
     unsigned others = 0;
@@ -187,9 +169,8 @@ static void a_timer_that_has_fired_gets_another_interval(void **state)
 }
 
 /* As when the flush thread renews while the thread reports its end. */
-static void a_thread_that_ends_keeps_no_timer(void **state)
+TEST(a_thread_that_ends_keeps_no_timer)
 {
-    (void)state;
     pp_timer_disarm(slot, PP_TIMER_ENDED);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_RANDOM), 0);
     assert_int_equal(pp_timer_renew(slot), 0);
@@ -210,9 +191,8 @@ static uint64_t queued_by_user(void)
     return used;
 }
 
-static void half_of_the_limit_is_the_programs(void **state)
+TEST(half_of_the_limit_is_the_programs)
 {
-    (void)state;
     enum { MAX = 16 };
     struct rlimit before, limit;
     assert_int_equal(getrlimit(RLIMIT_SIGPENDING, &before), 0);
@@ -234,31 +214,12 @@ static void half_of_the_limit_is_the_programs(void **state)
 
 /* As when a thread is LIVE, and pushed off before it has made its timer: the watchdog makes one, then the thread does.
  */
-static void of_two_timers_one_stays(void **state)
+TEST(of_two_timers_one_stays)
 {
-    (void)state;
     int id = atomic_load(&slot->timer);
     assert_true(id >= 0);
     assert_int_equal(pp_timer_arm(slot, PP_FIRST_TICK), 0);
     assert_int_equal(atomic_load(&slot->timer), id);
     pp_timer_disarm(slot, PP_TIMER_NONE);
     assert_true(is_silent());
-}
-
-int main(void)
-{
-#define TEST(function) cmocka_unit_test_setup_teardown(function, start, end)
-    const struct CMUnitTest tests[] = {
-        TEST(a_timer_that_fires_is_left_alone),
-        TEST(a_timer_that_was_deleted_is_made_again),
-        TEST(a_timer_that_was_stopped_is_made_again),
-        TEST(a_timer_that_could_not_be_made_is_tried_again),
-        TEST(a_thread_that_blocks_the_signal_is_named_once),
-        TEST(another_period_is_followed),
-        TEST(a_timer_that_has_fired_gets_another_interval),
-        TEST(a_thread_that_ends_keeps_no_timer),
-        TEST(of_two_timers_one_stays),
-        TEST(half_of_the_limit_is_the_programs),
-    };
-    return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }

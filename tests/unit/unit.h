@@ -20,23 +20,32 @@
 #include <cmocka.h>
 
 struct unit_test {
-    struct CMUnitTest test;
+    const char *name;
+    void (*run)(void);
     int line;
     struct unit_test *next;
 };
 
 void unit_register(struct unit_test *test);
 
-#define TEST(name) TEST_WITH(name, NULL, NULL)
-
-/* The test runs between set_up and tear_down: cmocka's fixtures, or NULL. */
-#define TEST_WITH(name, set_up, tear_down)                                                                             \
-    static void name(void **state);                                                                                    \
+#define TEST(name)                                                                                                     \
+    static void name(void);                                                                                            \
     __attribute__((constructor)) static void register_##name(void)                                                     \
     {                                                                                                                  \
-        static struct unit_test test = {{#name, name, set_up, tear_down, NULL}, __LINE__, NULL};                       \
+        static struct unit_test test = {#name, name, __LINE__, NULL};                                                  \
         unit_register(&test);                                                                                          \
     }                                                                                                                  \
-    static void name(__attribute__((unused)) void **state)
+    static void name(void)
+
+/* A file defines those it needs: they run around each of its tests, or once around all of them. */
+__attribute__((weak)) void before_each(void);
+__attribute__((weak)) void after_each(void);
+__attribute__((weak)) void before_all(void);
+__attribute__((weak)) void after_all(void);
+
+/* The directory for the files of a test. It is the working directory from scratch_make to scratch_remove. */
+extern char scratch_path[];
+void scratch_make(void);
+void scratch_remove(void);
 
 #endif

@@ -15,11 +15,45 @@ void unit_register(struct unit_test *test)
     count++;
 }
 
+char scratch_path[64];
+
+void scratch_make(void)
+{
+    strcpy(scratch_path, "/tmp/pyprof-unit.XXXXXX");
+    assert_non_null(mkdtemp(scratch_path));
+    assert_int_equal(chdir(scratch_path), 0);
+}
+
+void scratch_remove(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch_path);
+    assert_int_equal(chdir("/") | system(command), 0);
+}
+
+static void run(void **state)
+{
+    const struct unit_test *test = *state;
+    test->run();
+}
+
+#define FIXTURE(function)                                                                                              \
+    static int run_##function(__attribute__((unused)) void **state)                                                    \
+    {                                                                                                                  \
+        if (function)                                                                                                  \
+            function();                                                                                                \
+        return 0;                                                                                                      \
+    }
+FIXTURE(before_each)
+FIXTURE(after_each)
+FIXTURE(before_all)
+FIXTURE(after_all)
+
 int main(void)
 {
     struct CMUnitTest *tests = calloc(count, sizeof *tests); /* freed by the end */
     size_t i = 0;
-    for (const struct unit_test *test = first; test; test = test->next)
-        tests[i++] = test->test;
-    return _cmocka_run_group_tests(program_invocation_short_name, tests, count, NULL, NULL);
+    for (struct unit_test *test = first; test; test = test->next)
+        tests[i++] = (struct CMUnitTest){test->name, run, run_before_each, run_after_each, test};
+    return _cmocka_run_group_tests(program_invocation_short_name, tests, count, run_before_all, run_after_all);
 }
