@@ -11,6 +11,10 @@ BUILD=${BUILD:-build}
 long=
 [ "${1:-}" = --long ] && long=1
 long_part=${2:-1/1}
+if ! [[ $long_part =~ ^[1-9][0-9]*/[1-9][0-9]*$ && ${long_part%/*} -le ${long_part#*/} ]]; then
+    echo "PART=$long_part: PART=2/6 is the second of six parts" >&2
+    exit 2
+fi
 logs=$BUILD/check
 fuzz_seconds=${FUZZ_SECONDS:-5}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
@@ -364,6 +368,10 @@ if [ -z "$long" ]; then
     short_check
 else
     mapfile -t chosen < <(pieces_of "$long_part")
+    if [ "${#chosen[@]}" -eq 0 ]; then
+        echo "PART=$long_part has nothing to run: of fewer parts each has something" >&2
+        exit 2
+    fi
     printf 'part %s: %s\n' "$long_part" "$(printf '%s; ' "${chosen[@]}")"
     for name in "${chosen[@]}"; do
         if [[ $name != torture:* ]]; then

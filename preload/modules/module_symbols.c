@@ -290,8 +290,11 @@ static bool find_descriptor(struct pp_module *module, const struct pp_elf_source
 {
     static const char *const names[] = {"__jit_debug_descriptor", "__register_frame"};
     unsigned mentioned = pp_elf_source_mentions(source, names, 2);
-    if (mentioned && is_loaded_file(module, source))
-        pp_elf_source_variable(source, mentioned & 1, names[0], JIT_DESCRIPTOR, value);
+    if (!mentioned)
+        return true;
+    if (!is_loaded_file(module, source))
+        return false;
+    pp_elf_source_variable(source, mentioned & 1, names[0], JIT_DESCRIPTOR, value);
     return true;
 }
 

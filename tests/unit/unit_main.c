@@ -55,5 +55,6 @@ int main(void)
     size_t i = 0;
     for (struct unit_test *test = first; test; test = test->next)
         tests[i++] = (struct CMUnitTest){test->name, run, run_before_each, run_after_each, test};
-    return _cmocka_run_group_tests(program_invocation_short_name, tests, count, run_before_all, run_after_all);
+    return count ? _cmocka_run_group_tests(program_invocation_short_name, tests, count, run_before_all, run_after_all)
+                 : 1;
 }
