@@ -93,6 +93,8 @@ bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t s
 {
     struct pp_str mounts;
     uint8_t characters[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
+    if (!pp_object_has_class(&reader->objects, scope, PP_CLASS_DICT))
+        return false; /* a function of that name and file that has another scope */
     if (!read_mounts(reader, scope, &mounts))
         return true;
     if (!mounts.record.bytes)

@@ -130,7 +130,7 @@ not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_prot
 
 wrapped() {
     faked wrapped
-    sources "endpoints of Django 9.1, endpoints of Starlette 9.2; \
+    sources "endpoints of Starlette 9.2, endpoints of Django 9.1; \
 not endpoints of aiohttp 9.3 (RequestHandler._handle_request of aiohttp.web_protocol is not as it is known)"
 }
 
