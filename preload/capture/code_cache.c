@@ -225,7 +225,7 @@ bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot 
 }
 
 enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
-                               uint32_t frames, uint32_t doubtful)
+                               uint32_t frames, uint32_t doubtful, bool has_gil)
 {
     struct pp_scratch *scratch = slot->scratch;
     struct pp_code *batch = (struct pp_code *)scratch->codes_read;
@@ -248,8 +248,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
         } else if (!read_live(python, scratch->python[i].code, code)) {
             return PP_REASON_PYTHON_TORN;
         }
-        enum pp_reason reason =
-            resolve_one(python, slot, &scratch->python[i], code, i >= doubtful, &overflow, &scratch->resolved[i]);
+        enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, i >= doubtful && has_gil,
+                                            &overflow, &scratch->resolved[i]);
         if (reason != PP_REASON_NONE)
             return reason;
     }

@@ -12,9 +12,11 @@
  * their code objects are read through safe copies, in batches; the others' code objects must be alive. Returns
  * PP_REASON_NONE; PYTHON_TORN if a frame points to no code object, or its instruction is outside it; LOST_RING_FULL if
  * the ring has no room for a definition. interpreter: the PyInterpreterState of the frames, which is read through a
- * safe copy. async-signal-safe; needs slot->scratch. */
+ * safe copy. has_gil: no other thread can change a code object meanwhile: its file name is the one thing that may be
+ * replaced (_imp._fix_co_filename), and is read through a safe copy otherwise. async-signal-safe; needs slot->scratch.
+ */
 enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
-                               uint32_t frames, uint32_t doubtful);
+                               uint32_t frames, uint32_t doubtful, bool has_gil);
 
 /* Begins a sample, before pp_code_resolve_more; pp_code_resolve does so itself. async-signal-safe. */
 void pp_code_begin(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot);

@@ -5,6 +5,7 @@
 #include "starlette.h"
 #include "suspended.h"
 #include "trio.h"
+#include "values.h"
 #include "walk_source.h"
 
 /* What frames tell, the outermost first. */
@@ -27,21 +28,34 @@ static void begin(struct reading *reading, const struct pp_context_reader *reade
     reading->routes.text = (struct pp_str){(uintptr_t)reader->slot->scratch->endpoint, {0, 1, 0, 0}};
 }
 
-/* Adds a part to the text. Parts other than Latin-1 are not joined. async-signal-safe. */
+/* Adds a part to the text, which becomes as wide as the wider of them; what finds no room is cut off.
+ * async-signal-safe. */
 static void append(const struct pp_context_reader *reader, struct pp_context *context, const struct pp_context *part)
 {
-    uint8_t *buffer = reader->slot->scratch->endpoint;
+    uint8_t *buffer = reader->slot->scratch->endpoint, added[PP_CONTEXT_TEXT_MAX];
     struct pp_record_text *text = &context->text.record;
-    uint32_t bytes = part->text.record.bytes;
+    const struct pp_record_text *more = &part->text.record;
     context->identity = part->identity;
-    if (context->text.data != (uintptr_t)buffer || part->text.record.width != 1 ||
-        bytes > PP_CONTEXT_TEXT_MAX - text->bytes ||
-        !pp_object_copy(&reader->objects, buffer + text->bytes, part->text.data, bytes)) {
-        context->text = part->text;
+    if (context->text.data != (uintptr_t)buffer || !more->width ||
+        !pp_object_copy(&reader->objects, added, part->text.data, more->bytes)) {
+        context->text = part->text; /* it will not be read either */
         return;
     }
-    text->bytes += bytes;
-    text->cut |= part->text.record.cut;
+    uint32_t width = text->width > more->width ? text->width : more->width, room = PP_CONTEXT_TEXT_MAX / width;
+    uint32_t before = text->bytes / text->width, count = more->bytes / more->width;
+    before = before < room ? before : room;
+    uint32_t taken = count < room - before ? count : room - before;
+    for (uint32_t i = before; width != text->width && i-- > 0;) {
+        uint32_t character = pp_character(buffer, i, text->width);
+        memcpy(buffer + i * width, &character, width);
+    }
+    for (uint32_t i = 0; i < taken; i++) {
+        uint32_t character = pp_character(added, i, more->width);
+        memcpy(buffer + (before + i) * width, &character, width);
+    }
+    text->cut |= more->cut || taken < count || before < text->bytes / text->width;
+    text->bytes = (before + taken) * width;
+    text->width = (uint8_t)width;
 }
 
 /* What is mounted at / has an empty path. async-signal-safe. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "starlette.h"
+#include "values.h"
 
 /* async-signal-safe. */
 static bool read_text(const struct pp_object_reader *reader, uintptr_t object, struct pp_attribute *learnt,
@@ -89,35 +90,41 @@ static bool read_mounts(const struct pp_context_reader *reader, uintptr_t scope,
     return true;
 }
 
+/* Returns whether the path begins with this part, or is this part. async-signal-safe. */
+static bool begins_with(const struct pp_context_reader *reader, const struct pp_str *path, const struct pp_str *part)
+{
+    uint8_t whole[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
+    uint32_t width = path->record.width, of_part = part->record.width;
+    if (!width || !of_part || !part->record.bytes ||
+        !pp_object_copy(&reader->objects, whole, path->data, path->record.bytes) ||
+        !pp_object_copy(&reader->objects, first, part->data, part->record.bytes))
+        return false;
+    uint32_t length = path->record.bytes / width, count = part->record.bytes / of_part, i = 0;
+    while (i < count && i < length && pp_character(whole, i, width) == pp_character(first, i, of_part))
+        i++;
+    return i == count && (i == length || pp_character(whole, i, width) == '/');
+}
+
 bool pp_starlette_is_mounted(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mount)
 {
     struct pp_str mounts;
-    uint8_t characters[PP_CONTEXT_TEXT_MAX], first[PP_CONTEXT_TEXT_MAX];
     if (!pp_object_has_class(&reader->objects, scope, PP_CLASS_DICT))
         return false; /* a function of that name and file that has another scope */
     if (!read_mounts(reader, scope, &mounts))
         return true;
     if (!mounts.record.bytes)
         return false;
-    uint32_t bytes = mount ? mount->record.bytes : 0;
-    if (!bytes || mount->record.width != 1 || mounts.record.width != 1 || mounts.record.bytes < bytes ||
-        !pp_object_copy(&reader->objects, first, mount->data, bytes) ||
-        !pp_object_copy(&reader->objects, characters, mounts.data, mounts.record.bytes))
-        return true;
-    return memcmp(characters, first, bytes) != 0 || (mounts.record.bytes > bytes && characters[bytes] != '/');
+    return !mount || !begins_with(reader, &mounts, mount);
 }
 
 /* Whether the application of the scope has found the route: it is mounted at this path. async-signal-safe. */
 static bool is_mounted_at(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *path)
 {
     struct pp_str mounts;
-    uint8_t characters[PP_CONTEXT_TEXT_MAX];
-    uint32_t bytes = path->record.bytes;
-    if (!read_mounts(reader, scope, &mounts) || mounts.record.bytes != bytes)
+    if (!read_mounts(reader, scope, &mounts) || !mounts.record.bytes != !path->record.bytes)
         return false;
-    return !bytes || (mounts.record.width == 1 && path->data == (uintptr_t)reader->slot->scratch->endpoint &&
-                      pp_object_copy(&reader->objects, characters, mounts.data, bytes) &&
-                      memcmp(characters, reader->slot->scratch->endpoint, bytes) == 0);
+    return !path->record.bytes || (path->data == (uintptr_t)reader->slot->scratch->endpoint &&
+                                   begins_with(reader, path, &mounts) && begins_with(reader, &mounts, path));
 }
 
 bool pp_starlette_scope_read(const struct pp_context_reader *reader, uintptr_t scope, const struct pp_str *mounted,

@@ -5,6 +5,7 @@
 #define PP_CONTEXT_VALUES_H
 
 #include "../capture/objects.h"
+#include <string.h>
 
 /* Says where the instances of a class made by Python keep an attribute that is in __slots__. */
 struct pp_member {
@@ -13,6 +14,14 @@ struct pp_member {
     /* Its PyMemberDef, and how many the class has itself: the class may be gone, and another one lie at its address. */
     uintptr_t definition, members;
 };
+
+/* Returns a character of a text whose characters have this many bytes each. async-signal-safe. */
+static inline uint32_t pp_character(const uint8_t *text, uint32_t i, uint32_t width)
+{
+    uint32_t character = 0;
+    memcpy(&character, text + i * width, width); /* little-endian, as all processors of arch/ are */
+    return character;
+}
 
 /* Whether there is a C string with these characters; reads none beyond its end. async-signal-safe. */
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted);

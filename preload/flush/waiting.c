@@ -123,7 +123,7 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
         return 0;
     uint32_t frames = read_frames(slot, python, reader->scratch, reader->scratch->python), node = 0;
     enum pp_reason reason =
-        pp_code_resolve(python, atomic_load(&slot->thread.interpreter_state), reader, frames, frames);
+        pp_code_resolve(python, atomic_load(&slot->thread.interpreter_state), reader, frames, frames, false);
     consume_definitions(reader);
     if (!frames || reason != PP_REASON_NONE)
         return 0;

@@ -28,7 +28,7 @@ static enum pp_reason resolve_frames(const struct pp_thread_state *state, struct
             doubtful = 0;
     }
     return pp_code_resolve(state->python, pp_word(state->memory, layout->thread_state.interp), slot, stack->frames,
-                           doubtful);
+                           doubtful, state->attached && !layout->free_threaded);
 }
 
 /* Writes the sample into the ring; false if there is no room. async-signal-safe. */

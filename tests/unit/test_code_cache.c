@@ -95,7 +95,7 @@ static void execute(uint32_t frame, int unit)
 static unsigned resolve(uint32_t frames, uint32_t doubtful)
 {
     unsigned defined = 0;
-    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, frames, doubtful), PP_REASON_NONE);
+    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, frames, doubtful, true), PP_REASON_NONE);
     for (const struct pp_record *record; (record = pp_ring_peek(&slot.ring)) != NULL; defined++) {
         assert_int_equal(record->type, PP_RECORD_CODE);
         pp_ring_release(&slot.ring, record);
@@ -180,17 +180,17 @@ TEST(frames_of_one_function)
     }
     for (int bad = -2; bad <= UNITS; bad += UNITS + 2) {
         execute(3, bad);
-        assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0), PP_REASON_PYTHON_TORN);
+        assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0, true), PP_REASON_PYTHON_TORN);
     }
     execute(3, UNITS - 1);
     assert_int_equal(resolve(5, 0), 0);
     /* a shorter one at the same address */
     code.first_line++;
     code.units = UNITS - 1;
-    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0), PP_REASON_PYTHON_TORN);
+    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0, true), PP_REASON_PYTHON_TORN);
     /* what is no code object any more is not trusted */
     code.first_line++;
     code.type = 1;
     code.qualname = code.line_table = 8;
-    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0), PP_REASON_PYTHON_TORN);
+    assert_int_equal(pp_code_resolve(&python, interpreter, &slot, 5, 0, true), PP_REASON_PYTHON_TORN);
 }

@@ -345,6 +345,8 @@ class DjangoAsync(Django):
 class Starlette(Requests):
     asynchronous = True
     paths = {"/": "/", "/items/{item:int}": "/items/7", "/shop/users/{name}/carts": "/shop/users/you/carts", "/shop/thread": "/shop/thread"}
+    wide = {"/лавка/{name}": "/лавка/you", "/é/🛒/{name}": "/é/🛒/you"}  # parts of several widths of characters
+    paths.update(wide)
 
     def in_thread(self, path, ms):
         from starlette.responses import PlainTextResponse
@@ -373,7 +375,9 @@ class Starlette(Requests):
         routes = [Route(path, self.view(path, 2 + n)) for n, path in enumerate(list(self.paths)[:2])]
         inner = [Route("/users/{name}/carts", self.view("/shop/users/{name}/carts", 4))]
         inner.append(Route("/thread", self.in_thread("/shop/thread", 6)))
-        self.app = Starlette(routes=routes + [Mount("/shop", routes=inner)])
+        wide = [Mount("/лавка", routes=[Route("/{name}", self.view("/лавка/{name}", 2))])]
+        wide.append(Mount("/é", routes=[Route("/🛒/{name}", self.view("/é/🛒/{name}", 3))]))
+        self.app = Starlette(routes=routes + [Mount("/shop", routes=inner)] + wide)
 
 
 class Middleware(Starlette):
@@ -393,7 +397,7 @@ class Middleware(Starlette):
 
 
 class FastAPI(Starlette):
-    paths = {**Starlette.paths, "/router/{customer}": "/router/7", "/router/threads/{thread}": "/router/threads/7"}
+    paths = {**{path: asked for path, asked in Starlette.paths.items() if path not in Starlette.wide}, "/router/{customer}": "/router/7", "/router/threads/{thread}": "/router/threads/7"}
 
     def __init__(self):
         from fastapi import APIRouter, FastAPI, Request

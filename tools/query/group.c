@@ -79,7 +79,7 @@ bool *pt_past_middleware(const struct pt_profile *profile)
 static const struct {
     const char *key, *source;
 } contexts[] = {
-    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI and aiohttp, "
+    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI, aiohttp and Bottle, "
                       "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
     {PP_KEY_TASK, "asyncio and trio"},
     {PP_KEY_GREENLET, "gevent, eventlet and greenlet"},
