@@ -48,7 +48,8 @@ static bool is_selected(const struct pp_context *span)
 /* Returns whether something may be read by context variables. async-signal-safe. */
 static bool may_have_variables(const struct pp_context_facts *facts)
 {
-    return facts && (facts->found || facts->thread_context.word.kind);
+    const uint32_t own = 1u << PP_SOURCE_SERVED | 1u << PP_SOURCE_LABELS;
+    return facts && (facts->spans | facts->endpoints | (facts->found & own) || facts->thread_context.word.kind);
 }
 
 /* Opens the context of the thread. async-signal-safe. */

@@ -208,9 +208,10 @@ void pt_source_free(struct pt_source *source)
 
 const char *pt_source_line(const struct pt_source *source, uint32_t line, size_t *length)
 {
-    const char *at = source->text, *end = at + source->size;
+    const char *at = source->text;
     if (!at || !line)
         return NULL;
+    const char *end = at + source->size;
     while (at && --line)
         at = (at = memchr(at, '\n', (size_t)(end - at))) ? at + 1 : NULL;
     if (!at || at == end)
