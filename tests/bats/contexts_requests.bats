@@ -223,7 +223,8 @@ why_no_route() {
     counted=$(reader truncated info.json | sed -n 's/^request without a known endpoint: .*: //p')
     shown=$("$PYPROF" report --by endpoint --json | "$PYTHON" -c 'import json, sys
 print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] == "(unknown route)"))')
-    [ "${counted:-0}" -eq "$shown" ] && { [ "$shown" -gt 0 ] || ! grep -q nowhere <<<"$1"; } || fail "$counted named, $shown shown"
+    [ "${counted:-0}" -eq "$shown" ] || fail "$counted named, $shown shown"
+    [ "$shown" -gt 0 ] || ! grep -q nowhere <<<"$1" || fail "none shown of $1"
 }
 
 around_flask() {
