@@ -155,18 +155,17 @@ static inline const struct pp_python *pp_python_of_code(uintptr_t address)
 }
 
 enum pp_wake {
-    PP_WAKE_DRAIN = 1u << 0,   /* a ring is half full or lacks room for copies of stacks, or many threads have ended */
-    PP_WAKE_MODULES = 1u << 1, /* PP_MODULES_WANTED was set */
-    PP_WAKE_STACK = 1u << 2,   /* a thread's unknown_stack_sp was set */
-    PP_WAKE_STOP = 1u << 3,    /* the flush thread must stop */
-    PP_WAKE_EXEC = 1u << 4,    /* exec is about to replace the program */
-    PP_WAKE_COST = 1u << 5,    /* a thread's handlers have exceeded review_ns */
-    PP_WAKE_EVENT = 1u << 6,   /* a thread has asked_for_event, threads_begun was set, or all events are to end */
-    PP_WAKE_CONTEXTS =
-        1u << 7, /* a frame of a source of contexts that is not known yet was met, or the program says so */
-    PP_WAKE_WAITING = 1u << 8, /* a thread without Python frames was sampled */
-    PP_WAKE_TRACES = 1u << 9,  /* traces_pause is to end */
-    PP_WAKE_SIGNAL = 1u << 10, /* others send SIGURG to a program that leaves it alone */
+    PP_WAKE_DRAIN = 1u << 0,    /* a ring is half full or lacks room for copies of stacks, or many threads have ended */
+    PP_WAKE_MODULES = 1u << 1,  /* PP_MODULES_WANTED was set */
+    PP_WAKE_STACK = 1u << 2,    /* a thread's unknown_stack_sp was set */
+    PP_WAKE_STOP = 1u << 3,     /* the flush thread must stop */
+    PP_WAKE_EXEC = 1u << 4,     /* exec is about to replace the program */
+    PP_WAKE_COST = 1u << 5,     /* a thread's handlers have exceeded review_ns */
+    PP_WAKE_EVENT = 1u << 6,    /* a thread has asked_for_event, threads_begun was set, or all events are to end */
+    PP_WAKE_CONTEXTS = 1u << 7, /* a frame of a source of contexts was met first, or the program says so */
+    PP_WAKE_WAITING = 1u << 8,  /* a thread without Python frames was sampled */
+    PP_WAKE_TRACES = 1u << 9,   /* traces_pause is to end */
+    PP_WAKE_SIGNAL = 1u << 10,  /* others send SIGURG to a program that leaves it alone */
 };
 
 /* A slot's perf event has this descriptor in the flush thread's table: the signal carries it. Other descriptors of ours

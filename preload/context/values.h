@@ -5,7 +5,6 @@
 #define PP_CONTEXT_VALUES_H
 
 #include "../capture/objects.h"
-#include <string.h>
 
 /* Says where the instances of a class made by Python keep an attribute that is in __slots__. */
 struct pp_member {

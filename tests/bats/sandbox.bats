@@ -46,13 +46,13 @@ class Program(ctypes.Structure):
 class Instruction(ctypes.Structure):
     _fields_ = [("code", ctypes.c_ushort), ("t", ctypes.c_ubyte), ("f", ctypes.c_ubyte), ("k", ctypes.c_uint)]
 
-def burn():
+def use_cpu():
     until = time.thread_time() + 0.2
     while time.thread_time() < until:
         sum(range(1000))
 
 libc = ctypes.CDLL(None)
-burn()
+use_cpu()
 assert libc.unshare(0x10000000 | 0x20000000) == 0  # CLONE_NEWUSER | CLONE_NEWPID: the kernel makes no thread afterwards
 steps = [(0x20, 0, 0, 0)]
 for forbidden in 222, 223, 226, 310:  # timer_create and its kin, process_vm_readv
@@ -60,10 +60,10 @@ for forbidden in 222, 223, 226, 310:  # timer_create and its kin, process_vm_rea
 steps += [(6, 0, 0, 0x7FFF0000)]
 code = (Instruction * len(steps))(*steps)
 assert libc.prctl(38, 1, 0, 0, 0) == 0 and libc.prctl(22, 2, ctypes.byref(Program(len(code), ctypes.addressof(code)))) == 0
-burn()
+use_cpu()
 child = os.fork()
 if child == 0:
-    burn()
+    use_cpu()
     os._exit(7)
 print(os.waitpid(child, 0)[1])
 END

@@ -129,8 +129,8 @@ def size():
         if line.startswith("VmSize"):
             return int(line.split()[1])
 
-def work(go, burns):
-    end = time.thread_time() + burns
+def work(go, seconds):
+    end = time.thread_time() + seconds
     while time.thread_time() < end:
         pass
     begun.release()
@@ -138,10 +138,10 @@ def work(go, burns):
 
 threading.stack_size(1 << 16)
 begun = threading.Semaphore(0)
-for burns, count in (0, 400), (0.02, 100):  # many: arenas of a MB come for all, Python's and the flush thread's
+for seconds, count in (0, 400), (0.02, 100):  # many: arenas of a MB come for all, Python's and the flush thread's
     go = threading.Event()
     before = size()
-    threads = [threading.Thread(target=work, args=(go, burns)) for _ in range(count)]
+    threads = [threading.Thread(target=work, args=(go, seconds)) for _ in range(count)]
     for thread in threads:
         thread.start()
     for thread in threads:

@@ -73,7 +73,7 @@ TEST(the_number_of_changes_tells_of_other_answers_only)
     define(1, 1, 10);
     uint64_t changes = pp_codes_changes();
     define(2, 2, 10);
-    assert_int_equal(pp_codes_changes(), changes); /* nobody has asked for that entry */
+    assert_int_equal(pp_codes_changes(), changes); /* no answer was given for that entry */
     define(1, 3, 10);
     assert_int_not_equal(pp_codes_changes(), changes);
     assert_null(pp_codes_find(slot, epoch(), 3, &number));

@@ -152,9 +152,9 @@ TEST(another_user_begins_another_file)
     assert_true(append());
     assert_int_equal(chmod(wanted, 0777), 0);
     assert_int_equal(seteuid(12345), 0);
-    bool stands = pp_segment_is_intact(&segment), appended = append(), again = append();
+    bool intact = pp_segment_is_intact(&segment), appended = append(), again = append();
     assert_int_equal(seteuid(0), 0);
-    assert_false(stands || appended);
+    assert_false(intact || appended);
     assert_true(again);
     struct stat status;
     assert_int_equal(stat(segment.path, &status), 0);
