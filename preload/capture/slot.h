@@ -172,6 +172,13 @@ struct pp_learnt_attributes {
 };
 
 /* What a slot keeps of its thread alone: zeroed for the next thread. */
+/* How often signals have come in each eighth of the time between two of the kernel's ticks. */
+#define PP_TICK_PHASES 8u
+struct pp_tick_phases {
+    uint16_t counts[PP_TICK_PHASES];
+    uint16_t all;
+};
+
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
     uint64_t start_unix_ns;
@@ -215,6 +222,7 @@ struct pp_slot_thread {
     uint64_t event_profiler_ns;         /* profiler_ns at that signal */
     uint64_t event_signals;             /* signals of its event so far */
     int64_t kernel_ns;                  /* CPU time up to event_ns that the kernel had and no sample represents */
+    struct pp_tick_phases phases;       /* of the signals of its event */
     uint64_t tick_ns, tick_due_ns;      /* the last tick that counted as a sample of the kernel, and the next */
     uint64_t system_ns;                 /* ticks in the kernel, when its timer signalled last */
     _Atomic uintptr_t unknown_stack_sp; /* asks the flush thread for stack_top */

@@ -16,11 +16,13 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "../threads/signal.h"
+#include "drain.h"
 #include "interval.h"
 #include "rate.h"
 #include "state.h"
 #include "traces.h"
 #include "waiting.h"
+#include "watchdog.h"
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -229,6 +231,7 @@ void *pp_flush_loop(void *argument)
             again_ns = pp_threads_scan(flush_tid);
         }
         if (now >= save) {
+            pp_watchdog_check_young(pp_drain_bound_ns());
             save = next_save(now);
             sleeps = saves && save != UINT64_MAX && !pp_interval_is_busy();
             if (sleeps) {

@@ -83,3 +83,17 @@ void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
         if (atomic_load(&slot->state) == PP_SLOT_LIVE && atomic_load(&slot->tid))
             check(slot, OVERDUE_TIMES * overdue_ns, reasons);
 }
+
+void pp_watchdog_check_young(uint64_t overdue_ns)
+{
+    if (!pp_is_enabled() || !atomic_load(&pp_capture.events_offered) || atomic_load(&pp_capture.traces_pause))
+        return;
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
+        if (atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->timer) < 0 ||
+            atomic_load(&slot->thread.event_period_ns))
+            continue;
+        uint64_t clock_ns = pp_sys_clock_ns(pp_thread_cpu_clock(atomic_load(&slot->tid)));
+        if (clock_ns > atomic_load(&slot->thread.cpu_end_ns) + OVERDUE_TIMES * overdue_ns)
+            pp_event_follow(slot, true);
+    }
+}

@@ -13,4 +13,8 @@
  * a thread's last sample from which on a sample is overdue. Counts into reasons[]. */
 void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons);
 
+/* Gives a perf event to the threads of a young process whose sample is overdue: work between two ticks would have no
+ * sample until the first flush. */
+void pp_watchdog_check_young(uint64_t overdue_ns);
+
 #endif

@@ -7,8 +7,12 @@
  * system call or page fault that was only a tick can tell, whose signal comes when the kernel returns to the caller.
  * Hence every tick signals; once in a period it counts, and if it was in the kernel it becomes a sample. That
  * represents the time since the tick that counted before it, as samples by ticks do, corrected by what the event has
- * measured: ticks meet too little or too much of the kernel's work by chance. A tick that comes long after the one
- * before it represents less: the thread works in step with the ticks. Other ticks are dropped.
+ * measured: ticks meet too little or too much of the kernel's work by chance. Other ticks are dropped.
+ *
+ * A thread may work in step with the ticks: they meet it at the same place of each of its rounds (a function that runs
+ * 0.5 ms after each wake-up had twice its CPU time, as all system calls were given to it), or seldom. The event's
+ * signals, which know nothing of ticks, are spread evenly between two ticks unless it does. Where they are not, a tick
+ * in the kernel represents the part of the thread's time that it spends at that phase.
  *
  * So there are as many samples as the thread has periods, whatever the kernel's part. What ticks never meet, system
  * calls in step with them, becomes [unsampled] (account/account.c). */
@@ -22,9 +26,16 @@
  * the thread's own code becomes a sample when the thread had none for as long: the event's signals are lost. */
 #define PP_KEPT_TIMES 4u
 
-/* Returns whether the signal becomes a sample. event: of the perf event, not of the timer; cpu_ns: the thread's CPU
- * clock. Sets *due_ns to what it represents, 0: all since the sample before. async-signal-safe; bounded. */
-bool pp_is_due(struct pp_slot *slot, bool event, const ucontext_t *registers, uint64_t cpu_ns, uint64_t *due_ns);
+struct pp_signal {
+    bool event; /* of the perf event, not of the timer */
+    const ucontext_t *registers;
+    uint64_t cpu_ns; /* the thread's CPU clock */
+    uint64_t now_ns; /* CLOCK_MONOTONIC: ticks are multiples of pp_capture.tick_ns apart; 0: the thread has no event */
+};
+
+/* Returns whether the signal becomes a sample. Sets *due_ns to what it represents, 0: all since the sample before.
+ * async-signal-safe; bounded. */
+bool pp_is_due(struct pp_slot *slot, const struct pp_signal *signal, uint64_t *due_ns);
 
 /* Asks the flush thread for an event for the slot's thread, or for another period of its event. async-signal-safe. */
 void pp_ask_for_event(struct pp_slot *slot);

@@ -101,7 +101,9 @@ void pp_handle_signal(int signal, siginfo_t *info, void *registers)
     if (!slot)
         return;
     uint64_t start = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID), due_ns;
-    if (!pp_is_due(slot, event, registers, start, &due_ns))
+    bool has_event = atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed);
+    uint64_t now_ns = has_event ? pp_sys_clock_ns(CLOCK_MONOTONIC) : 0;
+    if (!pp_is_due(slot, &(struct pp_signal){event, registers, start, now_ns}, &due_ns))
         return;
     PP_CHECK(!atomic_load(&slot->in_handler)); /* all signals are blocked: no handler interrupts another */
     /* sequentially consistent: by this flag the flush thread knows when unwind tables can be freed */

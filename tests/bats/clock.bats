@@ -96,6 +96,18 @@ shares() {
     tr -s ' \n' ' ' <report.txt | grep -qE "sampled at the kernel's clock ticks alone|was not sampled" || fail "nothing is said: $(cat report.txt)"
 }
 
+@test "system calls in step with the ticks: the function that the ticks meet has not all of them, the rest is [unsampled]" {
+    events_permitted
+    profiled "$PYTHON" "$WORKLOADS/in_step.py" 6 1 0.12 >truth.txt
+    info >info.json
+    reader accounting info.json
+    collapsed --native=none >stacks.txt
+    while read -r function ns; do
+        seen=$(reader inclusive stacks.txt "$function")
+        [ "$seen" -lt "$ns" ] || reader sigma "$ns" "$seen" || fail "$function has $seen ns, its thread's clock said $ns"
+    done <truth.txt
+}
+
 @test "where ticks alone have sampled, CPU/REQ of an endpoint that they miss is by its requests' own clock" {
     PYPROF_CLOCK=tick profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" "$WORKLOADS/requests_in_step.py" 2 >truth.txt
     "$PYPROF" report --by endpoint --json >endpoints.json

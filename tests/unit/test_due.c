@@ -10,12 +10,13 @@
 
 static struct pp_slot *slot;
 static ucontext_t in_call, in_own_code;
-static uint64_t cpu_ns, sampled_ns, samples;
+static uint64_t cpu_ns, now_ns, sampled_ns, samples;
 
 void before_each(void)
 {
     slot = calloc(1, sizeof *slot);
-    cpu_ns = sampled_ns = samples = 0;
+    cpu_ns = now_ns = sampled_ns = samples = 0;
+    pp_capture.tick_ns = TICK_NS;
     atomic_store(&pp_capture.overdue_ns, PERIOD_NS + 3 * TICK_NS / 2);
     atomic_store(&pp_capture.wake, 0);
     in_own_code.uc_mcontext.gregs[REG_RIP] = 0x1000;
@@ -38,8 +39,10 @@ static void give_event(uint64_t period_ns, uint64_t due_ns)
 static uint64_t signal_at(uint64_t at_ns, bool event, const ucontext_t *context)
 {
     uint64_t due_ns = 0;
+    if (at_ns > cpu_ns) /* it waits after each of its signals, for an odd time */
+        now_ns += at_ns - cpu_ns + 1234567;
     cpu_ns = at_ns;
-    if (!pp_is_due(slot, event, context, at_ns, &due_ns))
+    if (!pp_is_due(slot, &(struct pp_signal){event, context, at_ns, now_ns}, &due_ns))
         return 0;
     atomic_store(&slot->thread.cpu_end_ns, at_ns);
     samples++;
@@ -67,9 +70,9 @@ static uint64_t tick_at(uint64_t at_ns)
 TEST(without_an_event_every_tick_is_a_sample)
 {
     uint64_t due_ns = 1;
-    assert_true(pp_is_due(slot, false, &in_own_code, 4 * MS, &due_ns));
+    assert_true(pp_is_due(slot, &(struct pp_signal){false, &in_own_code, 4 * MS, 0}, &due_ns));
     assert_int_equal(due_ns, 0);
-    assert_false(pp_is_due(slot, true, &in_own_code, 5 * MS, &due_ns));
+    assert_false(pp_is_due(slot, &(struct pp_signal){true, &in_own_code, 5 * MS, 0}, &due_ns));
     assert_int_equal(atomic_load(&pp_capture.wake), 0);
 }
 
@@ -173,4 +176,44 @@ TEST(what_no_tick_meets_is_bounded)
         call_at(1013 * MS + i * PERIOD_NS);
     }
     assert_in_range(sampled_ns, 1020 * MS + 64 * MS, 1020 * MS + (64 + 2 + 16) * MS);
+}
+
+/* Rounds of 2 ms from a quarter of a tick before each tick on, three quarters in the kernel, all of it at ticks. */
+static void run_in_step(unsigned from, unsigned to)
+{
+    for (unsigned i = from; i < to; i++) {
+        now_ns = (1000 + i) * TICK_NS;
+        uint64_t due_ns = 0, begun_ns = i * 2 * MS;
+        cpu_ns = begun_ns + MS;
+        if (pp_is_due(slot, &(struct pp_signal){false, &in_call, cpu_ns, now_ns}, &due_ns))
+            sampled_ns += due_ns;
+        cpu_ns = begun_ns + (unsigned)rand() % 2000 * MS / 1000;
+        now_ns = (1000 + i) * TICK_NS + cpu_ns - begun_ns - MS;
+        if (i % 5 == 4 && rand() % 4 == 0)
+            pp_is_due(slot, &(struct pp_signal){true, &in_own_code, cpu_ns, now_ns}, &due_ns);
+    }
+}
+
+TEST(a_tick_at_one_place_of_each_round_represents_the_time_at_that_place)
+{
+    give_event(PERIOD_NS, PERIOD_NS);
+    run_in_step(0, 2000);
+    uint64_t before_ns = sampled_ns;
+    run_in_step(2000, 10000);
+    /* a fourth of 16 s are at the tick's eighth, not the 12 that the kernel had */
+    assert_in_range(sampled_ns - before_ns, 3000 * MS, 5000 * MS);
+}
+
+TEST(a_thread_that_is_out_of_step_again_is_sampled_by_ticks_as_before)
+{
+    give_event(PERIOD_NS, PERIOD_NS);
+    run_in_step(0, 2000);
+    uint64_t before_ns = 0, begun_ns = cpu_ns;
+    for (unsigned i = 1; i <= 1256; i++) {
+        if (i == 256)
+            before_ns = sampled_ns;
+        call_at(begun_ns + i * 2 * PERIOD_NS - PERIOD_NS / 2);
+        event_at(begun_ns + i * 2 * PERIOD_NS); /* an expiry before was in the kernel */
+    }
+    assert_in_range(sampled_ns - before_ns, 19500 * MS, 20500 * MS);
 }

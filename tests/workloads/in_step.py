@@ -1,11 +1,14 @@
 """Work in step with the kernel's ticks: three functions, always in this order, from each tick on, over before the next.
-in_step.py SECONDS [THREADS] prints what each has used by its thread's clock, in ns."""
+in_step.py SECONDS [THREADS [OFFSET]] prints what each has used by its thread's clock, in ns. OFFSET: the work begins that
+part of a tick before the tick, which meets it then, and half of it is system calls."""
 import sys
 import threading
 import time
 
-TICK = 6  # CLOCK_MONOTONIC_COARSE: it advances at ticks
-PERIOD = time.clock_getres(TICK)
+from ticks import PERIOD, sleep_past_tick
+
+OFFSET = float(sys.argv[3]) if len(sys.argv) > 3 else 0
+STEPS = range(20 if OFFSET else 2000)  # between two readings of the clock
 PART = PERIOD / 16
 totals = {"parse": 0, "work": 0, "render": 0}
 lock = threading.Lock()
@@ -15,7 +18,7 @@ def use(seconds):
     begun = time.thread_time_ns()
     end = begun + int(seconds * 1e9)
     while time.thread_time_ns() < end:
-        sum(range(50))
+        sum(STEPS)
     return time.thread_time_ns() - begun
 
 
@@ -34,7 +37,7 @@ def render():
 def rounds(seconds):
     used = dict.fromkeys(totals, 0)
     while sum(used.values()) < seconds * 1e9:
-        time.sleep(max(0, time.clock_gettime(TICK) + PERIOD - time.monotonic()))
+        sleep_past_tick(1 - OFFSET if OFFSET else 0)
         for function in (parse, work, render):
             used[function.__name__] += function()
     with lock:

@@ -4,9 +4,8 @@ import sys
 import time
 
 import libpyprof
+from ticks import PERIOD, sleep_past_tick
 
-TICK = 6  # CLOCK_MONOTONIC_COARSE: it advances at ticks
-PERIOD = time.clock_getres(TICK)
 WORK = {"/short": PERIOD / 4, "/long": PERIOD * 3 / 2}
 used = dict.fromkeys(WORK, 0)
 rounds = 0
@@ -22,7 +21,7 @@ def use(seconds):
 while sum(used.values()) < float(sys.argv[1]) * 1e9:
     rounds += 1
     for endpoint, seconds in WORK.items():
-        time.sleep(max(0, time.clock_gettime(TICK) + PERIOD * 5 / 4 - time.monotonic()))
+        sleep_past_tick(1 / 4)
         with libpyprof.labels(endpoint=endpoint):
             ns = use(seconds)
         used[endpoint] += ns
