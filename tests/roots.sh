@@ -21,6 +21,8 @@ sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv 
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
 musl_options=(--enable-shared --disable-test-modules --with-ensurepip=no)
+# As the compilers of musl's own distributions do; musl-gcc does not.
+musl_linking=-Wl,--eh-frame-hdr
 # They need libraries that Debian has for glibc only, or take long to compile.
 musl_without=(zlib _bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curses_panel readline nis _tkinter
     ossaudiodev _uuid _crypt spwd audioop _decimal _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw
@@ -210,7 +212,7 @@ make_musl() {
     (
         cd "$work"
         unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS
-        export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1" LDFLAGS="-Wl,-rpath,$root/lib"
+        export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1" LDFLAGS="$musl_linking -Wl,-rpath,$root/lib"
         printf '%s\n' '*disabled*' "${musl_without[@]}" >Modules/Setup.local
         quietly "$log" ./configure --prefix="$root" "${musl_options[@]}"
         quietly "$log" make -j"$(nproc)"
@@ -245,7 +247,7 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    musl) recipe="1 ${musl_options[*]} ${musl_without[*]}" ;;
+    musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and musl" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then

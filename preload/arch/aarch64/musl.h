@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Musl's layout of a thread's descriptor on AArch64 is to be described: a program of musl is not profiled. No offset is
+ * one that a descriptor can have, which pp_libc_find finds out. */
+#ifndef PP_ARCH_AARCH64_MUSL_H
+#define PP_ARCH_AARCH64_MUSL_H
+
+#define PP_MUSL_TID        0
+#define PP_MUSL_STACK      0
+#define PP_MUSL_STACK_SIZE 0
+#define PP_MUSL_SPECIFIC   0
+
+#endif
