@@ -27,6 +27,7 @@ struct pp_libc_kind pp_libc_kind = {
 static const struct pp_libc_kind musl = {
     .name = "musl",
     .own_signals = SIGNALS(32, 34),
+    .undescribed = true,
     .tid = PP_MUSL_TID,
     .specific = PP_MUSL_SPECIFIC,
     .specific_by_pointer = true,

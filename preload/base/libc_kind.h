@@ -11,6 +11,7 @@
 struct pp_libc_kind {
     const char *name;
     uint64_t own_signals; /* by which libc reaches every thread (setuid), as a mask: held back for ever, it hangs */
+    bool undescribed;     /* its own code has no unwind information */
     /* Of a thread's descriptor. */
     uint16_t tid;
     uint16_t specific;              /* values of the first keys, or a pointer to the values of all */
