@@ -92,6 +92,13 @@ static bool start_profiling(void)
     if (!pp_is_first_copy())
         return false;
     pp_warn_remember_stderr();
+    if (!pp_libc_find()) {
+        pp_warn_once(PP_CAUSE_START,
+                     "the C library is neither glibc nor musl as this pyprof knows it: process %u is "
+                     "not profiled",
+                     (unsigned)pp_sys_getpid());
+        return false;
+    }
     pp_directory_remember_root();
     pp_config_read();
     pp_capture.traces_kept = pp_config.traces != 0;
@@ -150,13 +157,13 @@ static bool add_pythons(void)
     struct pp_python candidate;
     const char *why;
     bool first = false;
-    if (dormant && !pp_libc_find())
-        return false;
     while (pp_python_find(&candidate, &why)) {
         if (dormant) {
             dormant = false;
             first = start_profiling();
         }
+        if (!pp_libc_find())
+            continue;
         if (first && (!pp_process.python_version[0] || (!why && !python_count)))
             memcpy(pp_process.python_version, candidate.version, sizeof candidate.version);
         if (!why && python_count == PP_MAX_PYTHONS)

@@ -39,7 +39,7 @@ static const struct pp_libc_kind musl = {
 
 bool pp_libc_find(void)
 {
-    if (&__libc_stack_end)
+    if (&__libc_stack_end || pp_libc_kind.undescribed)
         return true;
     uintptr_t own = (uintptr_t)pthread_self();
     if (!&_dl_debug_addr || *(const uintptr_t *)own != own || *(const int *)(own + PP_MUSL_TID) != pp_sys_gettid())

@@ -46,8 +46,8 @@ static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_
     struct iovec from[] = {{(void *)(dtv + (uintptr_t)(intptr_t)pp_libc_kind.dtv_length), sizeof *copied},
                            {(void *)(dtv + word->module * pp_libc_kind.dtv_entry), sizeof *copied}};
     *block = 0;
-    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied ||
-        word->module > copied[0] || copied[1] == PP_DTV_UNALLOCATED || !pp_plausible(copied[1]))
+    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied || word->module > copied[0] ||
+        copied[1] == PP_DTV_UNALLOCATED || !pp_plausible(copied[1]))
         return false;
     *block = copied[1];
     return pp_safe_read(pid, value, *block + (uintptr_t)word->offset, sizeof *value);
