@@ -12,6 +12,7 @@ struct pp_libc_kind {
     const char *name;
     uint64_t own_signals; /* by which libc reaches every thread (setuid), as a mask: held back for ever, it hangs */
     bool undescribed;     /* its own code has no unwind information */
+    uintptr_t ends[2];    /* where undescribed: its functions that end the process and a thread */
     /* Of a thread's descriptor. */
     uint16_t tid;
     uint16_t specific;              /* values of the first keys, or a pointer to the values of all */

@@ -152,6 +152,9 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
                   "preload it too, before: LD_PRELOAD=%s:" PT_LIBRARY "; or ASAN_OPTIONS=verify_asan_link_order=0",
                   program->sanitizer);
     } else {
+        if (strstr(program->interpreter, "musl"))
+            pt_find(findings, PT_LEVEL_OK, TOPIC,
+                    "the program is of musl libc: functions of libc are shown, but stacks may have a gap behind them");
         return true;
     }
     return false;
