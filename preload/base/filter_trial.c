@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 
 #define STATUS_MAX      4096
-#define OWN_TABLE_CALLS 10 /* the last of `uses` */
-#define EVENT_CALLS     7  /* and the last of these */
+#define OWN_TABLE_CALLS 9  /* the last of `uses` */
+#define EVENT_CALLS     6  /* and the last of these */
 #define SET_SIGNAL      10 /* F_SETSIG */
 #define SET_OWNER       15 /* F_SETOWN_EX */
 
@@ -51,6 +51,7 @@ static const struct {
     {SYS_mprotect, {1, 0, PP_PROT_READ_WRITE, 0}},
     {SYS_madvise, {1, 0, MADV_DONTNEED, 0}},
     {SYS_prctl, {PR_SET_NAME, 0, 0, 0}},
+    {SYS_fcntl, {-1, F_DUPFD_CLOEXEC, 0, 0}},
     /* for a descriptor table of our own */
     {SYS_close_range, {UINT_MAX, 0, CLOSE_RANGE_UNSHARE, 0}},
     {SYS_pidfd_open, {-1, 0, 0, 0}},
@@ -59,7 +60,6 @@ static const struct {
     {SYS_perf_event_open, {0, -1, -1, -1}},
     {SYS_ioctl, {-1, PERF_EVENT_IOC_ENABLE, 0, 0}},
     {SYS_ioctl, {-1, PERF_EVENT_IOC_PERIOD, 0, 0}},
-    {SYS_fcntl, {-1, F_DUPFD_CLOEXEC, 0, 0}},
     {SYS_fcntl, {-1, SET_OWNER, 0, 0}},
     {SYS_fcntl, {-1, SET_SIGNAL, 0, 0}},
     {SYS_fcntl, {-1, F_SETFL, O_ASYNC, 0}},
