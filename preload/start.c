@@ -112,12 +112,12 @@ static bool start_profiling(void)
     pp_process_begins();
     pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
     copies_work = safe_copy_works();
-    if (!copies_work) {
+    if (!copies_work && !pp_memory_file.used) {
         pp_memory_file_begin();
         copies_work = safe_copy_works();
-        if (!copies_work)
-            pp_memory_file_close();
     }
+    if (!copies_work)
+        pp_memory_file_close();
     if (copies_work)
         pp_loader_visit_by_copies();
     else
