@@ -41,6 +41,9 @@ VARIANT  :=
 CHECKS   :=
 endif
 
+# The processor that the compiler compiles for, which may be another one than ours: CC=aarch64-linux-gnu-gcc.
+PROCESSOR  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
               -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT) $(CHECKS)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
@@ -49,6 +52,10 @@ HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 # No stack protector: its canary is in TLS, and a raw-clone thread has its creator's. Initial-exec TLS: a TLS access must
 # not allocate. No PLT: every address is bound before main. nodelete: late signals still find their handler.
 PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
+# Atomic operations are instructions: libgcc's functions for them need a constructor, also in a process without Python.
+ifeq ($(PROCESSOR),aarch64)
+PRELOAD_CFLAGS  += -mno-outline-atomics
+endif
 PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
 # The handler takes PP_HANDLER_STACK of a stack at most, and jumps nowhere through pointers (tests/capture_symbols.sh).
 CAPTURE_CFLAGS  := -fno-jump-tables
@@ -71,7 +78,7 @@ comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 both    = $(BUILD)/obj/preload/$(1).o $(BUILD)/checked/preload/$(1).o
 
-PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
+PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c' -not -path 'preload/arch/*') $(wildcard preload/arch/$(PROCESSOR)/*.c))
 # What the unit tests and torture have of the library: the same with checks.
 CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
