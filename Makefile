@@ -117,7 +117,7 @@ $(BUILD)/flags: FORCE
 	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
-$(foreach wing,capture context handler,$(call both,$(wing)/%)): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(foreach wing,capture context handler,$(call both,$(wing)/%)) $(call both,base/memory_file): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
 $(foreach file,$(addsuffix /%,cpython python unwind modules log account merge labels flush) base/arena base/intern base/safe_copy,\
   $(call both,$(file))): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(call both,%): KIND_CFLAGS = $(PRELOAD_CFLAGS)

@@ -7,6 +7,7 @@
  * suspect is adopted when it has used SUSPECT_CPU_NS and has still no slot at the next scan. A thread that has reported
  * its end keeps its slot for as long as the kernel has it. */
 #include "scan.h"
+#include "../base/memory_file.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/sort.h"
@@ -233,7 +234,7 @@ static void check_main(void)
 {
     int pid = pp_sys_getpid(), copy;
     struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
-    if (atomic_load(&pp_process.main_ended) ||
+    if (atomic_load(&pp_process.main_ended) || pp_memory_file.used ||
         pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
         return;
     struct pp_slot *slot = pp_slot_of(pid);

@@ -1,5 +1,6 @@
-/* Runs a program under a filter as containers have it: filtered docker|old COMMAND... The calls of docker's default
- * profile that matter to profilers are refused, for "old" process_vm_readv as well (as on kernels before 4.8). */
+/* Runs a program under a filter as containers have it: filtered docker|old|absent COMMAND... The calls of docker's
+ * default profile that matter to profilers are refused, for "old" process_vm_readv as well (as on kernels before 4.8);
+ * for "absent" they are not there, as under an emulator. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -34,7 +35,7 @@ static const unsigned refused[] = {
     SYS_init_module,
     SYS_io_uring_setup,
     SYS_personality,
-    SYS_process_vm_readv, /* the last: only for "old" */
+    SYS_process_vm_readv, /* the last: not for "docker" */
 };
 
 #define REFUSED (sizeof refused / sizeof *refused)
@@ -45,10 +46,11 @@ int main(int argc, char **argv)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     };
     unsigned short count = 1;
-    size_t calls = argc > 2 && strcmp(argv[1], "old") == 0 ? REFUSED : REFUSED - 1;
+    size_t calls = argc > 2 && strcmp(argv[1], "docker") == 0 ? REFUSED - 1 : REFUSED;
+    unsigned error = argc > 2 && strcmp(argv[1], "absent") == 0 ? ENOSYS : EPERM;
     for (size_t i = 0; i < calls; i++) {
         rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
-        rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM);
+        rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
     }
     rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {count, rules};
