@@ -184,11 +184,11 @@ $(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/li
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/unit_main.a $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-$(PROCESSOR) -lunwind -ldl -lpthread
 
 # libunwind has _Unwind_* functions of its own: libgcc's come first, or a program's exceptions would not be its own.
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a $(if $(findstring oracle,$@),-Wl$(comma)--no-as-needed -lgcc_s) -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a $(if $(findstring oracle,$@),-Wl$(comma)--no-as-needed -lgcc_s) -Wl,--as-needed -lunwind-$(PROCESSOR) -lunwind -ldl -lpthread
 
 # Steps through an interpreter: see tests/torture/torture.c.
 $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_unit.a
@@ -209,7 +209,7 @@ $(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_objects.a
 $(BUILD)/oracles/native_stack: $(BUILD)/obj/tests/oracles/native_stack.o
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
-	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lunwind-ptrace -lunwind-x86_64 -lunwind
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lunwind-ptrace -lunwind-$(PROCESSOR) -lunwind
 
 # A harness uses the tools' objects when its name says so, the library's otherwise.
 fuzzers: $(FUZZERS)
