@@ -12,10 +12,9 @@
 static const char *const registers[PP_REG_COLUMNS] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
                                                       "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
 #else
-static const char *const registers[PP_REG_COLUMNS] = {"x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",
-                                                      "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
-                                                      "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23",
-                                                      "x24", "x25", "x26", "x27", "x28", "x29", "ra",  "sp"};
+static const char *const registers[PP_REG_COLUMNS] = {
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra",  "sp"};
 #endif
 static const uint8_t tracked[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 

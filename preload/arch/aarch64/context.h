@@ -5,16 +5,12 @@
 #ifndef PP_ARCH_AARCH64_CONTEXT_H
 #define PP_ARCH_AARCH64_CONTEXT_H
 
-#include "opcodes.h"
 #include "registers.h"
-#include "syscall.h"
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <ucontext.h>
 
 /* Where each register is among the saved ones, in words from the first: struct sigcontext has regs[31], sp, pc. */
@@ -60,16 +56,13 @@ static inline void pp_context_set(ucontext_t *context, uintptr_t pc, uintptr_t s
     context->uc_mcontext.regs[PP_REG_RA] = 0;
 }
 
+bool pp_calls_kernel(uintptr_t pc);
+
 /* Whether the thread was in a system call, which has just returned or is to start again. No register says so, but the
- * instruction before or at the pc. It is read by a system call: code may be executable and not readable. Where that
- * call is forbidden there is no event either, and nobody asks. */
+ * instruction before or at the pc. */
 static inline bool pp_context_in_call(const ucontext_t *context)
 {
-    uint32_t code[2] = {0, 0};
-    struct iovec to = {code, sizeof code}, from = {(void *)(pp_context_pc(context) - sizeof *code), sizeof code};
-    long tid = pp_syscall4(SYS_gettid, 0, 0, 0, 0);
-    pp_syscall6(SYS_process_vm_readv, tid, (long)&to, 1, (long)&from, 1, 0);
-    return code[0] == PP_CODE_SVC_0 || code[1] == PP_CODE_SVC_0;
+    return pp_calls_kernel(pp_context_pc(context));
 }
 
 /* What the kernel takes of a stack for a signal, before it had AT_MINSIGSTKSZ (Linux 4.18). */

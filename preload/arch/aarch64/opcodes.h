@@ -137,18 +137,19 @@ static inline struct pp_epilogue_step pp_epilogue_step(const uint8_t *code)
 
 /* Returns the address of the pointer by which a stub at this address jumps, 0 if it is no such stub; *size: the stub's.
  * adrp x16, page; ldr x17, [x16, #offset]; add x16, x16, #offset; br x17, with bti c before, and autia1716, if the
- * linker was told to. What has either is filled up with nop. */
+ * linker was told to. */
 static inline uint64_t pp_stub_slot(const uint8_t code[PP_STUB_SIZE], uint64_t address, uint8_t *size)
 {
     unsigned at = pp_instruction(code) == PP_CODE_BTI_C ? 4 : 0;
-    uint32_t page = pp_instruction(code + at), load = pp_instruction(code + at + 4), add = pp_instruction(code + at + 8);
+    uint32_t page = pp_instruction(code + at), load = pp_instruction(code + at + 4),
+             add = pp_instruction(code + at + 8);
     if (!pp_is_adrp(page) || (page & 31) != 16 || (load & 0xffc003ffu) != 0xf9400211u ||
         (add & 0xffc003ffu) != 0x91000210u)
         return 0;
     unsigned end = at + 12 + (pp_instruction(code + at + 12) == PP_CODE_AUTIA1716 ? 4 : 0);
     if (pp_instruction(code + end) != PP_CODE_BR_X17)
         return 0;
-    *size = end == 12 ? 16 : PP_STUB_SIZE;
+    *size = (uint8_t)(end + 4);
     return pp_adrp_page(page, address + at) + pp_load_offset(load);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names AArch64's registers by DWARF number (DWARF for the Arm 64-bit Architecture, 4.1), and says what the ABI keeps in
- * them. */
+/* Names AArch64's registers by DWARF number (DWARF for the Arm 64-bit Architecture, 4.1), and says what the ABI keeps
+ * in them. */
 #ifndef PP_ARCH_AARCH64_REGISTERS_H
 #define PP_ARCH_AARCH64_REGISTERS_H
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CPython 3.12 and later keep the attached thread state in a thread-local variable without an exported symbol, 3.15 the
  * bound one too, but export functions that return them. Their code is a handful of instructions, which this file
- * follows. The forms are those of "ELF for the Arm 64-bit Architecture", chapter "Thread Local Storage": TLS descriptors
- * (what compilers emit for shared objects), initial-exec, local-exec, calls of __tls_get_addr, and what linkers relax
- * each to.
+ * follows. The forms are those of "ELF for the Arm 64-bit Architecture", chapter "Thread Local Storage": TLS
+ * descriptors (what compilers emit for shared objects), initial-exec, local-exec, calls of __tls_get_addr, and what
+ * linkers relax each to.
  *
  * A word at a constant distance from the thread pointer exists in every thread, whenever the object was loaded: that
  * code needs static TLS, and the loader refuses an object for which it has no room. Code that calls __tls_get_addr
@@ -118,13 +118,13 @@ static bool load(struct decoder *decoder, unsigned to, struct value address)
     if (address.holding != THREAD_ADDRESS && address.holding != BLOCK_ADDRESS)
         return false;
     bool fixed = address.holding == THREAD_ADDRESS;
-    decoder->found =
-        (struct pp_tls_word){fixed ? PP_TLS_FIXED : PP_TLS_DYNAMIC, fixed ? 0 : decoder->object->module, address.number};
+    decoder->found = (struct pp_tls_word){fixed ? PP_TLS_FIXED : PP_TLS_DYNAMIC, fixed ? 0 : decoder->object->module,
+                                          address.number};
     return set(decoder, to, THE_WORD, 0);
 }
 
-/* Whether the instruction is a part of a frame's making or removal: nop, bti, pac*, aut*; mov x29, sp; stp and ldp of any
- * registers, str and ldr of one, at sp. Loads forget what the registers held. */
+/* Whether the instruction is a part of a frame's making or removal: nop, bti, pac*, aut*; mov x29, sp; stp and ldp of
+ * any registers, str and ldr of one, at sp. Loads forget what the registers held. */
 static bool is_of_frame(struct decoder *decoder, uint32_t i)
 {
     unsigned first = i & 31, second = i >> 10 & 31;
@@ -148,12 +148,12 @@ static bool step(struct decoder *decoder, uint32_t i)
     if (pp_is_adrp(i))
         return set(decoder, to, NUMBER, (int64_t)pp_adrp_page(i, decoder->at));
     if ((i & 0x9f000000u) == 0x10000000u) /* adr */
-        return set(decoder, to, NUMBER,
-                   (int64_t)decoder->at + pp_signed_field(i, 5, 19) * 4 + (int64_t)(i >> 29 & 3));
+        return set(decoder, to, NUMBER, (int64_t)decoder->at + pp_signed_field(i, 5, 19) * 4 + (int64_t)(i >> 29 & 3));
     if ((i & 0xffffffe0u) == 0xd53bd040u) /* mrs Xt, tpidr_el0 */
         return set(decoder, to, THREAD_ADDRESS, 0);
     if ((i & 0xff800000u) == 0x91000000u) { /* add Xd, Xn, #n{, lsl #12} */
-        struct value value = sum(get(decoder, n), (struct value){NUMBER, (int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1) * 12});
+        struct value value =
+            sum(get(decoder, n), (struct value){NUMBER, (int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1) * 12});
         return set(decoder, to, value.holding, value.number);
     }
     if ((i & 0xffe0fc00u) == 0x8b000000u) { /* add Xd, Xn, Xm */
