@@ -131,13 +131,12 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 $(BUILD)/checked/%.o: %.c $(BUILD)/flags Makefile
 	$(COMPILE) -DPP_CHECKS -c -o $@ $<
 
-# All that is not in preload/arch is for every processor: it compiles with aarch64's registers, pages and system calls.
-# preload/arch/aarch64 declares them only, so nothing is linked.
-objects: $(filter-out $(BUILD)/obj/preload/arch/%,$(PRELOAD_OBJ)) $(TOOLS_OBJ) $(GZIP_ZLIB)
+# The tools compile for other processors, too: with headers of this one's libraries, as nothing is linked.
+objects: $(TOOLS_OBJ) $(GZIP_ZLIB)
 
 compile-aarch64:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 CAPTURE_CFLAGS= \
-	  CPPFLAGS='-DPP_COMPILE_ONLY -idirafter /usr/include' objects
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tools-aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 \
+	  CPPFLAGS='-idirafter /usr/include' objects
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour uncertainty tree invert layout paint strip table legend svg state search source around \

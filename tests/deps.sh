@@ -101,7 +101,8 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb
     need strace has_command strace
-    # for `make compile-aarch64`
+    # for tests/aarch64.sh
+    need qemu-user-static has_command qemu-aarch64-static
     need gcc-aarch64-linux-gnu has_command aarch64-linux-gnu-gcc
     need libc6-dev-arm64-cross has_file /usr/aarch64-linux-gnu/include/stdio.h
     # a 32-bit child
