@@ -4,6 +4,7 @@
 #     trixie   a Debian trixie with its python3.13
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
+#     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
@@ -19,6 +20,7 @@ apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
+arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -157,17 +159,47 @@ make_trixie() {
     make_tree trixie "$@" "${trixie_packages[@]}"
 }
 
-# The archive's index and the source package, without touching the machine's own apt sources: any user may do that.
-fetch_source() {
-    local directory=$1 package=$2 suite=$3 uri apt
+# of_archive DIRECTORY TYPE SUITE STATUS OPTION...: the archive's index, without touching the machine's own apt sources: any
+# user may do that. STATUS: dpkg's list of what is installed. Leaves in `apt` the command that uses it.
+of_archive() {
+    local directory=$1 type=$2 suite=$3 status=$4 uri
+    shift 4
     uri=$(mirror "$suite")
     mkdir -p "$directory"/{state/lists/partial,cache/archives/partial,parts}
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
-    apt=(apt-get "${apt_options[@]}" -o Dir::State="$directory/state" -o Dir::State::status=/var/lib/dpkg/status
+    echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
+    apt=(apt-get "${apt_options[@]}" -o Dir::State="$directory/state" -o Dir::State::status="$status"
         -o Dir::Cache="$directory/cache" -o Dir::Etc::sourcelist="$directory/sources.list"
-        -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User=)
+        -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User= "$@")
     "${apt[@]}" update
+}
+
+fetch_source() {
+    local directory=$1 package=$2 apt
+    of_archive "$directory" deb-src "$3" /var/lib/dpkg/status
     (cd "$directory" && "${apt[@]}" source --download-only "$package")
+}
+
+# Another processor's packages are unpacked, not installed: nothing of theirs runs.
+fetch_packages() {
+    local directory=$1 root=$2 apt package
+    mkdir -p "$directory" "$root"
+    : >"$directory/status"
+    of_archive "$directory" deb bookworm "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    "${apt[@]}" --download-only -y --no-install-recommends install "${arm64_packages[@]}"
+    for package in "$directory"/cache/archives/*.deb; do
+        dpkg-deb -x "$package" "$root"
+    done
+}
+
+make_arm64() {
+    local root=$1 log=$2 work=$1.packages
+    needs dpkg-deb patchelf qemu-aarch64-static
+    quietly "$log" fetch_packages "$work" "$root"
+    rm -rf "$work"
+    cp "$root/usr/bin/python3.11" "$root/usr/bin/python3.11.new"
+    quietly "$log" patchelf --set-interpreter "$root/lib/ld-linux-aarch64.so.1" --force-rpath \
+        --set-rpath "$root/lib/aarch64-linux-gnu:$root/usr/lib/aarch64-linux-gnu" "$root/usr/bin/python3.11.new"
+    mv "$root/usr/bin/python3.11.new" "$root/usr/bin/python3.11"
 }
 
 make_free_threaded() {
@@ -193,6 +225,7 @@ works() {
     sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
+    arm64) qemu-aarch64-static "$2/usr/bin/python3.11" -c 'import ctypes, hashlib, json, zlib' ;;
     esac
     for python in "${pythons[@]}"; do
         "$python" -c 'import ctypes, hashlib, json, multiprocessing, ssl, venv, zlib; hashlib.md5(b"")' || return
@@ -207,7 +240,8 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm and 3.13t" ;;
+    arm64) recipe="1 ${arm64_packages[*]}" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and arm64" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -222,6 +256,7 @@ ready() {
             bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
+            arm64) make_arm64 "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
             echo "$recipe" >"$root/made"
@@ -232,7 +267,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | arm64 ..." ;;
 esac
 for name in "$@"; do
     ready "$name"
