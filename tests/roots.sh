@@ -187,7 +187,10 @@ fetch_packages() {
     of_archive "$directory" deb bookworm "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
     "${apt[@]}" --download-only -y --no-install-recommends install "${arm64_packages[@]}"
     for package in "$directory"/cache/archives/*.deb; do
-        dpkg-deb -x "$package" "$root"
+        case ${package##*/} in
+        libc6-dev_*) ;; # the cross compiler has its own
+        *) dpkg-deb -x "$package" "$root" ;;
+        esac
     done
 }
 
@@ -240,7 +243,7 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    arm64) recipe="1 ${arm64_packages[*]}" ;;
+    arm64) recipe="2 ${arm64_packages[*]}" ;;
     *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and arm64" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
