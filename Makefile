@@ -41,6 +41,9 @@ VARIANT  :=
 CHECKS   :=
 endif
 
+# The processor that the compiler compiles for, which may be another one than ours: CC=aarch64-linux-gnu-gcc.
+PROCESSOR  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
+
 ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
               -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT) $(CHECKS)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
@@ -49,6 +52,10 @@ HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 # No stack protector: its canary is in TLS, and a raw-clone thread has its creator's. Initial-exec TLS: a TLS access must
 # not allocate. No PLT: every address is bound before main. nodelete: late signals still find their handler.
 PRELOAD_CFLAGS  := -fPIC -fno-plt -ftls-model=initial-exec -fno-stack-protector -U_FORTIFY_SOURCE
+# Atomic operations are instructions: libgcc's functions for them need a constructor, also in a process without Python.
+ifeq ($(PROCESSOR),aarch64)
+PRELOAD_CFLAGS  += -mno-outline-atomics
+endif
 PRELOAD_LDFLAGS := -shared -nostartfiles -Wl,-soname,libpyprof.so -Wl,-z,nodelete -Wl,--no-undefined $(HARDEN)
 # The handler takes PP_HANDLER_STACK of a stack at most, and jumps nowhere through pointers (tests/capture_symbols.sh).
 CAPTURE_CFLAGS  := -fno-jump-tables
@@ -71,7 +78,7 @@ comma := ,
 objects = $(patsubst %.c,$(BUILD)/obj/%.o,$(1))
 both    = $(BUILD)/obj/preload/$(1).o $(BUILD)/checked/preload/$(1).o
 
-PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c'))
+PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c' -not -path 'preload/arch/*') $(wildcard preload/arch/$(PROCESSOR)/*.c))
 # What the unit tests and torture have of the library: the same with checks.
 CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
@@ -110,7 +117,7 @@ $(BUILD)/flags: FORCE
 	@echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' | cmp -s - $@ || \
 	  echo '$(subst ','\'',$(CC) $(ALL_CFLAGS) $(LDFLAGS) $(TCMALLOC))' > $@
 
-$(foreach wing,capture context handler,$(call both,$(wing)/%)): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
+$(foreach wing,capture context handler,$(call both,$(wing)/%)) $(call both,base/memory_file): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(CAPTURE_CFLAGS)
 $(foreach file,$(addsuffix /%,cpython python unwind modules log account merge labels flush) base/arena base/intern base/safe_copy,\
   $(call both,$(file))): KIND_CFLAGS = $(PRELOAD_CFLAGS) $(FLUSH_CFLAGS)
 $(call both,%): KIND_CFLAGS = $(PRELOAD_CFLAGS)
@@ -124,13 +131,12 @@ $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
 $(BUILD)/checked/%.o: %.c $(BUILD)/flags Makefile
 	$(COMPILE) -DPP_CHECKS -c -o $@ $<
 
-# All that is not in preload/arch is for every processor: it compiles with aarch64's registers, pages and system calls.
-# preload/arch/aarch64 declares them only, so nothing is linked.
-objects: $(filter-out $(BUILD)/obj/preload/arch/%,$(PRELOAD_OBJ)) $(TOOLS_OBJ) $(GZIP_ZLIB)
+# The tools compile for other processors, too: with headers of this one's libraries, as nothing is linked.
+objects: $(TOOLS_OBJ) $(GZIP_ZLIB)
 
 compile-aarch64:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 CAPTURE_CFLAGS= \
-	  CPPFLAGS='-DPP_COMPILE_ONLY -idirafter /usr/include' objects
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tools-aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 \
+	  CPPFLAGS='-idirafter /usr/include' objects
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour uncertainty tree invert layout paint strip table legend svg state search source around \
@@ -177,11 +183,11 @@ $(UNIT_ZLIB): $(BUILD)/obj/tests/unit/test_tools_gzip.o $(GZIP_ZLIB) $(BUILD)/li
 
 # The oracle compares our unwinder with libunwind; --as-needed leaves it out of the other tests.
 $(UNIT_PRELOAD): $(BUILD)/unit/%: $(BUILD)/obj/tests/unit/%.o $(BUILD)/unit_main.a $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+	$(UNIT_LINK) $< $(BUILD)/unit_main.a -lcmocka -lc $(BUILD)/libpyprof_unit.a -Wl,--as-needed -lunwind-$(PROCESSOR) -lunwind -ldl -lpthread
 
 # libunwind has _Unwind_* functions of its own: libgcc's come first, or a program's exceptions would not be its own.
 $(UNIT_SHARED): $(BUILD)/unit/%.so: $(BUILD)/obj/tests/unit/%.o $(BUILD)/libpyprof_unit.a
-	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a $(if $(findstring oracle,$@),-Wl$(comma)--no-as-needed -lgcc_s) -Wl,--as-needed -lunwind-x86_64 -lunwind -ldl -lpthread
+	$(UNIT_LINK) -shared $< -lc $(BUILD)/libpyprof_unit.a $(if $(findstring oracle,$@),-Wl$(comma)--no-as-needed -lgcc_s) -Wl,--as-needed -lunwind-$(PROCESSOR) -lunwind -ldl -lpthread
 
 # Steps through an interpreter: see tests/torture/torture.c.
 $(TORTURE): $(call objects,$(wildcard tests/torture/*.c)) $(BUILD)/libpyprof_unit.a
@@ -202,7 +208,7 @@ $(BUILD)/oracles/%: $(BUILD)/obj/tests/oracles/%.o $(BUILD)/libpyprof_objects.a
 $(BUILD)/oracles/native_stack: $(BUILD)/obj/tests/oracles/native_stack.o
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
-	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lunwind-ptrace -lunwind-x86_64 -lunwind
+	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $< -lunwind-ptrace -lunwind-$(PROCESSOR) -lunwind
 
 # A harness uses the tools' objects when its name says so, the library's otherwise.
 fuzzers: $(FUZZERS)
@@ -286,19 +292,33 @@ uninstall:
 # gcc compiles it, and zig links it with that glibc's symbols and Debian 12's static libraries. The static libraries of a
 # system with a newer glibc may need what old_glibc.c does not have; the linker then says what.
 PACK        := python3 contrib/python/backend.py
-STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(shell $(CC) -print-file-name=lib$(name).a))
+STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(if $(WHEEL_ROOT),\
+                 $(WHEEL_ROOT)/usr/lib/$(PROCESSOR)-linux-gnu/lib$(name).a,$(shell $(CC) -print-file-name=lib$(name).a)))
+# Another processor's Debian, if the wheel is for that; then where the wheel goes, zig is, and a pyprof that runs here.
+WHEEL_ROOT  :=
+DIST        := $(BUILD)/dist
+ZIG_VENV     = $(BUILD)/venv/$(ZIG)
+RUNS_HERE   :=
 ZIG         := ziglang==0.17.1
 WHEEL_DIR   := $(BUILD)/wheel
 ZIG_LINK     = ZIG_GLOBAL_CACHE_DIR=$(abspath $(BUILD))/zig ZIG_LOCAL_CACHE_DIR=$(abspath $(BUILD))/zig \
-               $(BUILD)/venv/$(ZIG)/bin/python -m ziglang cc -target x86_64-linux-gnu.2.17
+               $(ZIG_VENV)/bin/python -m ziglang cc -target $(PROCESSOR)-linux-gnu.2.17
 
-.PHONY: wheel wheel-programs sdist
+.PHONY: wheel wheel-aarch64 wheel-programs sdist
 wheel: $(WHEEL_DIR)/manylinux/pyprof $(WHEEL_DIR)/manylinux/libpyprof.so
-	$(QUIET)tools/man/make.sh $< $(<D)/share
-	$(QUIET)$(PACK) wheel $(<D) $(BUILD)/dist $(STATIC_LIBS)
+	$(QUIET)tools/man/make.sh $(or $(RUNS_HERE),$<) $(<D)/share
+	$(QUIET)$(PACK) wheel $(<D) $(DIST) $(STATIC_LIBS)
+
+# The wheel for AArch64, on any processor.
+wheel-aarch64: $(BUILD)/pyprof
+	@tests/deps.sh wheel-aarch64
+	$(QUIET)root=$$(tests/roots.sh arm64 | tail -n 1) && \
+	  $(MAKE) --no-print-directory BUILD=$(BUILD)/wheel-aarch64 CC=aarch64-linux-gnu-gcc WHEEL_ROOT=$$root DIST=$(BUILD)/dist \
+	    ZIG_VENV='$(ZIG_VENV)' RUNS_HERE=$(BUILD)/pyprof \
+	    CPPFLAGS="-idirafter $$root/usr/include -idirafter $$root/usr/include/aarch64-linux-gnu" wheel
 
 sdist:
-	$(QUIET)$(PACK) sdist $(BUILD)/dist
+	$(QUIET)$(PACK) sdist $(DIST)
 
 # What the source distribution builds and installs: for this system, with its shared libraries.
 wheel-programs: $(WHEEL_DIR)/linux/pyprof $(WHEEL_DIR)/linux/libpyprof.so
@@ -314,7 +334,7 @@ $(WHEEL_DIR)/linux/pyprof: $(WHEEL_OBJ)
 $(WHEEL_DIR)/manylinux/pyprof: $(WHEEL_OBJ) $(BUILD)/obj/contrib/python/old_glibc.o
 	@tests/deps.sh wheel
 	@mkdir -p $(@D)
-	$(QUIET)tests/venv.sh $(BUILD)/venv/$(ZIG) $$(command -v python3) $(ZIG) >/dev/null
+	$(QUIET)tests/venv.sh $(ZIG_VENV) $$(command -v python3) $(ZIG) >/dev/null
 	@echo '  LINK $@'
 	$(QUIET)$(ZIG_LINK) $(TOOLS_LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^ $(STATIC_LIBS) -lm -ldl -lpthread
 

@@ -2,6 +2,7 @@
 #include "base/arena.h"
 #include "base/libc.h"
 #include "base/loader_lock.h"
+#include "base/memory_file.h"
 #include "base/process.h"
 #include "base/syscalls.h"
 #include "capture/capture.h"
@@ -71,6 +72,7 @@ static void after_fork_in_parent(void)
 static void forget_parent(void)
 {
     pp_arena_after_fork();         /* memory that its flush thread was giving back */
+    pp_memory_file_after_fork();   /* its memory, which ours must not be read from */
     pp_process_after_fork();       /* its number, how it began, which thread was ending it */
     pp_flush_after_fork();         /* its flush thread, the forks under way, what was not written, its file */
     pp_threads_after_fork();       /* its threads: slots, timers, handlers at work, suspects of the scan */

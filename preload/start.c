@@ -10,6 +10,7 @@
 #include "base/loader_copy.h"
 #include "base/loader_lock.h"
 #include "base/mappings.h"
+#include "base/memory_file.h"
 #include "base/message.h"
 #include "base/process.h"
 #include "base/syscalls.h"
@@ -34,6 +35,7 @@
 
 static struct pp_python pythons[PP_MAX_PYTHONS];
 static unsigned python_count;
+static bool copies_work; /* memory that may be unmapped can be read */
 
 /* In a page that the loader has written to anyway: what has nothing to do takes no fault for it. */
 static bool dormant = true;
@@ -112,10 +114,18 @@ static bool start_profiling(void)
     pp_threads_learn_descriptor();
     pp_process_begins();
     pp_loader_lock_find(pp_real_symbol(RTLD_DEFAULT, "_rtld_global"));
-    if (safe_copy_works())
+    copies_work = safe_copy_works();
+    if (!copies_work && !pp_memory_file.used) {
+        pp_memory_file_begin();
+        copies_work = safe_copy_works();
+    }
+    if (!copies_work)
+        pp_memory_file_close();
+    if (copies_work)
         pp_loader_visit_by_copies();
     else
-        pp_warn_once(PP_CAUSE_SAFE_COPY, "process_vm_readv is not permitted here (seccomp?): native frames only");
+        pp_warn_once(PP_CAUSE_SAFE_COPY, "neither process_vm_readv nor /proc/self/mem can be used here (a sandbox?): "
+                                         "native frames only");
     if (pp_config.libunwind)
         pp_libunwind_load();
     if (!pp_signal_install())
@@ -171,7 +181,7 @@ static bool add_pythons(void)
         if (why) {
             pp_warn_once(pp_warned(PP_CAUSE_PYTHON_LAYOUT) ? PP_CAUSE_FURTHER_PYTHON : PP_CAUSE_PYTHON_LAYOUT,
                          "Python %s: native frames only, %s", candidate.version, why);
-        } else if (!pp_warned(PP_CAUSE_SAFE_COPY)) {
+        } else if (copies_work) {
             struct pp_python *python = &pythons[python_count];
             if (!candidate.layout.heap_type.cached_keys)
                 pp_warn_once(PP_CAUSE_PYTHON_CLASSES,

@@ -1,7 +1,7 @@
 #!/bin/bash
 # What the signal handler's objects may call, as TAP: tests/capture_symbols.sh [BUILD]
 #
-# Everything in preload/handler, preload/context and preload/capture, with the tables of preload/frameworks, runs inside a signal handler, in a thread that may hold any lock:
+# Everything in preload/handler, preload/context and preload/capture, with the tables of preload/frameworks and what copies memory for them, runs inside a signal handler, in a thread that may hold any lock:
 # nothing there may reach libc, but for the four functions that compilers call on their own. No thread-local variable (a raw-clone thread has its
 # creator's) and no stack protector (its canary is one). Calls through pointers are named below, each with its reason.
 set -u
@@ -110,7 +110,7 @@ int pp_bad(const struct calls *calls) { return calls->call(); }
 SOURCE
 
 objects=()
-for source in preload/{frameworks,capture,context,handler}/*.c; do
+for source in preload/{frameworks,capture,context,handler}/*.c preload/base/memory_file.c; do
     objects+=("$BUILD/obj/${source%.c}.o")
 done
 if [ ! -e "${objects[0]}" ]; then

@@ -23,7 +23,7 @@ readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
 # One more at once than there are CPUs, for some wait. They disturb each other in nothing that they measure. The longest first.
-beside=(torture units-sanitized instructions lint tools-sanitized pages units fuzz wings capture-symbols two-at-once library-symbols)
+beside=(torture aarch64 units-sanitized instructions lint tools-sanitized pages units fuzz wings capture-symbols two-at-once library-symbols)
 many=(--jobs $((jobs + 1)) --no-parallelize-within-files)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
@@ -322,6 +322,7 @@ run_beside() {
     capture-symbols) part capture-symbols tests/capture_symbols.sh "$BUILD" ;;
     library-symbols) part library-symbols tests/libpyprof_symbols.sh "$BUILD" ;;
     wings) part wings tests/wings.py "$BUILD" ;;
+    aarch64) BUILD=$BUILD part aarch64 tests/aarch64.sh ;;
     torture) JOBS=1 BUILD=$BUILD part torture tests/torture/run.sh ;;
     fuzz) part fuzz fuzz ;;
     tools-sanitized) part tools-sanitized tools_sanitized ;;

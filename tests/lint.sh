@@ -82,7 +82,7 @@ one "shellcheck, bats" bats_syntax
 one "pseudo-frames go by their names" pseudo_frames
 one "gcc -fanalyzer" analyse
 one "no warning of ${clang:-clang}" product_clang
-one "compiles for aarch64, but for preload/arch" make -j"$(nproc)" BUILD="$BUILD" compile-aarch64
+one "the tools compile for aarch64" make -j"$(nproc)" BUILD="$BUILD" compile-aarch64
 one "what differs between processors is in preload/arch" tests/processors.sh
 one "the tests that tests/host.md names" tests/host_table.sh
 exit $status

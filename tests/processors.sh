@@ -1,7 +1,7 @@
 #!/bin/bash
 # What differs between processors is in preload/arch only: refuses registers, instructions, relocations, page sizes and system
 # calls that newer processors lack in all other files of preload/, tools/ and contrib/. Speaks TAP. What this does not know,
-# `make compile-aarch64` finds.
+# tests/aarch64.sh and `make compile-aarch64` find.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 

@@ -5,6 +5,7 @@
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
 #     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library
+#     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
@@ -27,6 +28,7 @@ musl_linking=-Wl,--eh-frame-hdr
 musl_without=(zlib _bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curses_panel readline nis _tkinter
     ossaudiodev _uuid _crypt spwd audioop _decimal _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw
     _elementtree pyexpat _lsprof)
+arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -165,17 +167,50 @@ make_trixie() {
     make_tree trixie "$@" "${trixie_packages[@]}"
 }
 
-# The archive's index and the source package, without touching the machine's own apt sources: any user may do that.
-fetch_source() {
-    local directory=$1 package=$2 suite=$3 uri apt
+# of_archive DIRECTORY TYPE SUITE STATUS OPTION...: the archive's index, without touching the machine's own apt sources: any
+# user may do that. STATUS: dpkg's list of what is installed. Leaves in `apt` the command that uses it.
+of_archive() {
+    local directory=$1 type=$2 suite=$3 status=$4 uri
+    shift 4
     uri=$(mirror "$suite")
     mkdir -p "$directory"/{state/lists/partial,cache/archives/partial,parts}
-    echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
-    apt=(apt-get "${apt_options[@]}" -o Dir::State="$directory/state" -o Dir::State::status=/var/lib/dpkg/status
+    echo "$type [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $uri $suite main" >"$directory/sources.list"
+    apt=(apt-get "${apt_options[@]}" -o Dir::State="$directory/state" -o Dir::State::status="$status"
         -o Dir::Cache="$directory/cache" -o Dir::Etc::sourcelist="$directory/sources.list"
-        -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User=)
+        -o Dir::Etc::sourceparts="$directory/parts" -o APT::Sandbox::User= "$@")
     "${apt[@]}" update
+}
+
+fetch_source() {
+    local directory=$1 package=$2 apt
+    of_archive "$directory" deb-src "$3" /var/lib/dpkg/status
     (cd "$directory" && "${apt[@]}" source --download-only "$package")
+}
+
+# Another processor's packages are unpacked, not installed: nothing of theirs runs.
+fetch_packages() {
+    local directory=$1 root=$2 apt package
+    mkdir -p "$directory" "$root"
+    : >"$directory/status"
+    of_archive "$directory" deb bookworm "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    "${apt[@]}" --download-only -y --no-install-recommends install "${arm64_packages[@]}"
+    for package in "$directory"/cache/archives/*.deb; do
+        case ${package##*/} in
+        libc6-dev_*) ;; # the cross compiler has its own
+        *) dpkg-deb -x "$package" "$root" ;;
+        esac
+    done
+}
+
+make_arm64() {
+    local root=$1 log=$2 work=$1.packages
+    needs dpkg-deb patchelf qemu-aarch64-static
+    quietly "$log" fetch_packages "$work" "$root"
+    rm -rf "$work"
+    cp "$root/usr/bin/python3.11" "$root/usr/bin/python3.11.new"
+    quietly "$log" patchelf --set-interpreter "$root/lib/ld-linux-aarch64.so.1" --force-rpath \
+        --set-rpath "$root/lib/aarch64-linux-gnu:$root/usr/lib/aarch64-linux-gnu" "$root/usr/bin/python3.11.new"
+    mv "$root/usr/bin/python3.11.new" "$root/usr/bin/python3.11"
 }
 
 make_free_threaded() {
@@ -233,6 +268,7 @@ works() {
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
     musl) "$2/bin/python3.11" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' ;;
+    arm64) qemu-aarch64-static "$2/usr/bin/python3.11" -c 'import ctypes, hashlib, json, zlib' ;;
     esac
     for python in "${pythons[@]}"; do
         "$python" -c 'import ctypes, hashlib, json, multiprocessing, ssl, venv, zlib; hashlib.md5(b"")' || return
@@ -248,7 +284,8 @@ ready() {
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
     musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and musl" ;;
+    arm64) recipe="2 ${arm64_packages[*]}" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl and arm64" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -264,6 +301,7 @@ ready() {
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
             musl) make_musl "$root" "$log" ;;
+            arm64) make_arm64 "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
             echo "$recipe" >"$root/made"
@@ -274,7 +312,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl | arm64 ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

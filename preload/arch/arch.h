@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Everything that differs between processors is in this folder: instructions, registers, a signal's context, system
  * calls, pages, relocations, glibc's TLS layout. Each processor has a folder of files with these names and functions.
- * Included by all wings above; tests/processors.sh fails when they have such knowledge themselves.
- *
- * aarch64/ only declares: all other files compile with it, which the test does. Nothing is linked with it. */
+ * Included by all wings above; tests/processors.sh fails when they have such knowledge themselves. */
 #ifndef PP_ARCH_H
 #define PP_ARCH_H
 
@@ -17,7 +15,8 @@
 #include "x86_64/relocations.h"
 #include "x86_64/syscall.h"
 #include "x86_64/tls.h"
-#elif defined(__aarch64__) && defined(__linux__) && defined(PP_COMPILE_ONLY)
+#include "x86_64/undescribed.h"
+#elif defined(__aarch64__) && defined(__linux__)
 #include "aarch64/context.h"
 #include "aarch64/memory.h"
 #include "aarch64/musl.h"
@@ -27,8 +26,9 @@
 #include "aarch64/relocations.h"
 #include "aarch64/syscall.h"
 #include "aarch64/tls.h"
+#include "aarch64/undescribed.h"
 #else
-#error "libpyprof supports x86-64 Linux"
+#error "libpyprof supports x86-64 and AArch64 Linux"
 #endif
 
 #endif

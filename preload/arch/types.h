@@ -35,8 +35,19 @@ struct pp_epilogue_step {
         PP_EPILOGUE_RETURN,
         PP_EPILOGUE_ADD, /* adds `value` to the stack pointer */
         PP_EPILOGUE_POP, /* pops register `value` */
+        PP_EPILOGUE_POP_FRAME, /* loads frame pointer and return address from the stack, then does what ADD does */
     } kind;
     uint8_t value, size;
+};
+
+/* Code [start, end) that has no unwind information, but is known by its instructions. */
+struct pp_undescribed {
+    enum pp_undescribed_kind {
+        PP_CODE_OTHER,
+        PP_CODE_STUB,     /* leaves the stack and the return address as they are */
+        PP_CODE_RESTORER, /* what a signal's handler returns to, at the kernel's signal frame */
+    } kind;
+    uintptr_t start, end;
 };
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "fd_table.h"
+#include "memory_file.h"
 #include "syscalls.h"
 #include <errno.h>
 #include <fcntl.h>
@@ -20,6 +21,8 @@ void pp_fd_table_begin(void)
 {
     bool own = !forbidden && pp_syscall4(SYS_close_range, 0, UINT_MAX, CLOSE_RANGE_UNSHARE, 0) == 0;
     atomic_store(&owner, own ? pp_sys_gettid() : 0);
+    if (own && pp_memory_file.used)
+        pp_memory_file_open_here();
 }
 
 bool pp_fd_table_here(void)

@@ -8,28 +8,24 @@
 
 struct pp_process pp_process;
 
-/* 1; in a copy of this memory the kernel makes it 0. The number alone is not enough: in a pid namespace of its own a
- * child may have its parent's. NULL on an older kernel. */
-static _Atomic uint32_t *_Atomic mark;
-
 void pp_process_begins(void)
 {
-    if (!mark) {
+    if (!pp_process.mark) {
         void *page = pp_sys_mmap_anonymous(pp_page_size());
         if (page && pp_syscall4(SYS_madvise, (long)page, pp_page_size(), WIPE_ON_FORK, 0) == 0)
-            mark = page;
+            pp_process.mark = page;
         else if (page)
             pp_sys_munmap(page, pp_page_size());
     }
     atomic_store(&pp_process.pid, pp_sys_getpid());
-    if (mark)
-        atomic_store(mark, 1);
+    if (pp_process.mark)
+        atomic_store(pp_process.mark, 1);
 }
 
 int pp_process_own_pid(void)
 {
     /* the child of vfork has its parent's memory */
-    return mark && atomic_load(mark) ? atomic_load(&pp_process.pid) : pp_sys_getpid();
+    return pp_process.mark && atomic_load(pp_process.mark) ? atomic_load(&pp_process.pid) : pp_sys_getpid();
 }
 
 static uint64_t ns_of(const struct timeval *time)
@@ -53,10 +49,4 @@ void pp_process_after_fork(void)
     atomic_store(&pp_process.main_ended, false);
     atomic_store(&pp_process.main_watched, false);
     pp_process_begins();
-}
-
-bool pp_process_is_profiled(void)
-{
-    /* the child of vfork has its parent's memory, and its own number */
-    return (!mark || atomic_load(mark)) && pp_sys_getpid() == atomic_load(&pp_process.pid);
 }

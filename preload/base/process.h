@@ -4,6 +4,7 @@
 #define PP_BASE_PROCESS_H
 
 #include "lock.h"
+#include "syscalls.h"
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,6 +12,9 @@
 /* Written by the thread that starts profiling and by the child's atfork handler; atomic members at any time. */
 extern struct pp_process {
     _Atomic int pid; /* a process with another number is a copy that is not profiled, as the child of vfork */
+    /* 1; in a copy of this memory the kernel makes it 0. The number alone is not enough: in a pid namespace of its own
+     * a child may have its parent's. NULL on an older kernel. */
+    _Atomic uint32_t *_Atomic mark;
     /* Profiling has ended because of a seccomp filter: our code makes no system calls any more. */
     _Atomic bool silent;
     struct pp_lock ending;     /* held by a thread that ends profiling */
@@ -46,6 +50,11 @@ uint64_t pp_children_cpu_ns(void);
 void pp_process_after_fork(void);
 
 /* Whether this process is profiled and no mere copy (the child of vfork or of a bare clone). async-signal-safe. */
-bool pp_process_is_profiled(void);
+static inline bool pp_process_is_profiled(void)
+{
+    const _Atomic uint32_t *mark = atomic_load(&pp_process.mark);
+    /* the child of vfork has its parent's memory, and its own number */
+    return (!mark || atomic_load(mark)) && pp_sys_getpid() == atomic_load(&pp_process.pid);
+}
 
 #endif

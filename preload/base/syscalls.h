@@ -6,6 +6,7 @@
 #define PP_BASE_SYSCALLS_H
 
 #include "../arch/arch.h"
+#include "memory_file.h"
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -148,10 +149,13 @@ static inline int pp_thread_cpu_clock(int tid)
     return (int)((~(unsigned)tid << 3) | 6u);
 }
 
-/* Copies memory of this process that may be unmapped; never faults. Returns the bytes copied or -errno. */
+/* Copies memory of this process that may be unmapped; never faults. Returns the bytes copied, up to what is not there;
+ * -EFAULT: nothing is there; another -errno: nothing can be copied at all. */
 static inline long pp_sys_safe_copy(int pid, const struct iovec *to, unsigned to_count, const struct iovec *from,
                                     unsigned from_count)
 {
+    if (__builtin_expect(pp_memory_file.used, false))
+        return pp_memory_file_copy(to, to_count, from, from_count);
     long copied = pp_syscall6(SYS_process_vm_readv, pid, (long)to, to_count, (long)from, from_count, 0);
     if (copied != -ESRCH)
         return copied;

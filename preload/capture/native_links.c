@@ -32,8 +32,8 @@ bool pp_links_join(struct pp_native_links *links, const struct pp_native_link *a
     for (; inner != outermost; inner--) {
         const struct pp_native_link *outer = inner - 1;
         /* one way for both: which frames save the frame pointer cannot be predicted */
-        intptr_t fp_at = inner->fp_at ? inner->fp_at : PP_RETURN_ADDRESS_AT;
-        uintptr_t saved = word_at(outer->sp + (uintptr_t)(intptr_t)PP_RETURN_ADDRESS_AT);
+        intptr_t saved_at = PP_RETURN_ADDRESS_AT(inner->fp_at), fp_at = inner->fp_at ? inner->fp_at : saved_at;
+        uintptr_t saved = word_at(outer->sp + (uintptr_t)saved_at);
         uintptr_t fp = inner->fp_at ? outer->fp : saved;
         if (pp_return_address(saved) != outer->pc || word_at(outer->sp + (uintptr_t)fp_at) != fp) {
             links->kept = (uint32_t)(inner - outermost);

@@ -373,7 +373,7 @@ static const struct pp_unwind_rule *find_rule(struct walk *walk, uintptr_t addre
 static bool step_by_epilogue(struct walk *walk)
 {
     uint8_t code[EPILOGUE_MAX];
-    uintptr_t sp = walk->at.registers[PP_REG_SP], value;
+    uintptr_t sp = walk->at.registers[PP_REG_SP], ra = 0, value;
     if (walk->at.exact || !pp_safe_read(pp_sys_getpid(), code, walk->at.pc, sizeof code))
         return false;
     for (unsigned at = 0; at + PP_EPILOGUE_STEP_MAX < sizeof code;) {
@@ -385,15 +385,25 @@ static bool step_by_epilogue(struct walk *walk)
             sp += step.value;
             continue;
         }
-        if (!load(walk, sp, &value))
-            return false;
-        sp += WORD;
+        if (step.kind == PP_EPILOGUE_POP_FRAME) {
+            if (!load(walk, sp, &walk->at.registers[PP_REG_FP]) || !load(walk, sp + WORD, &ra))
+                return false;
+            walk->at.valid |= 1u << PP_REG_FP;
+            sp += step.value;
+            continue;
+        }
+        value = ra;
+        if (!PP_RA_IN_REGISTER || step.kind == PP_EPILOGUE_POP) {
+            if (!load(walk, sp, &value))
+                return false;
+            sp += WORD;
+        }
         if (step.kind == PP_EPILOGUE_POP) {
             walk->at.registers[step.value] = value;
             walk->at.valid |= 1u << step.value;
             continue;
         }
-        if (sp <= walk->at.registers[PP_REG_SP])
+        if (sp <= walk->at.registers[PP_REG_SP] || (PP_RA_IN_REGISTER && !ra))
             return false;
         walk->at.valid &= PP_CALLEE_SAVED_MASK;
         walk->at.registers[PP_REG_SP] = sp;

@@ -29,14 +29,14 @@ static void link_frame(struct walk *walk, const struct pp_unwind_rule *rule, str
 {
     bool outermost = rule->lost >> PP_TRACKED_RA & 1;
     uintptr_t lowest = cfa + (uintptr_t)(intptr_t)rule->lowest;
+    link->fp_at = rule->saved >> PP_TRACKED_FP & 1 ? rule->where[PP_TRACKED_FP] : 0;
     if (!link->pc || rule->cfa_kind != PP_CFA_REGISTER ||
         (rule->cfa_register != PP_REG_SP && rule->cfa_register != PP_REG_FP) ||
         (!outermost && (!rule->lowest || lowest < link->sp || cfa - link->sp > PP_STACK_NEAR ||
-                        rule->where[PP_TRACKED_RA] != PP_RETURN_ADDRESS_AT))) {
+                        rule->where[PP_TRACKED_RA] != PP_RETURN_ADDRESS_AT(link->fp_at)))) {
         pp_links_drop(walk->links);
         return;
     }
-    link->fp_at = rule->saved >> PP_TRACKED_FP & 1 ? rule->where[PP_TRACKED_FP] : 0;
     pp_links_add(walk->links, link);
 }
 

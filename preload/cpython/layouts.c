@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lists what is known of each minor version of CPython, x86-64. Each row was read from DWARF or compiled headers of a
- * real build of that version and checked by walking at every instruction of a call-heavy
+/* Lists what is known of each minor version of CPython, with 64-bit words. Each row was read from DWARF or compiled
+ * headers of a real build of that version and checked by walking at every instruction of a call-heavy
  * program: 3.8.18, 3.9.18, 3.10.13; 3.11.2 (Debian, static) and 3.11.7; 3.12.1; 3.13.0 and 3.13.18; 3.14.10; 3.15.2.
  * The free-threaded rows come from the headers of 3.13.18 and 3.14.10 compiled with Py_GIL_DISABLED. At start the row
  * is compared with what 3.13 and later publish (_Py_DebugOffsets).
@@ -8,8 +8,11 @@
  * A new version begins as a copy of the newest row, at the end.
  */
 #include "layout.h"
+#include <pthread.h>
 #include <stddef.h>
 
+/* What follows the two mutexes of the GIL, in 3.8 to 3.11: an x86-64 mutex has 40 bytes. */
+#define AFTER_MUTEXES(offset) ((offset) + 2 * (sizeof(pthread_mutex_t) - 40))
 /* str, bytes and object. header: size of a PyObject, 32 in free-threaded builds. Until 3.11 str had one more field. */
 #define OBJECTS(header, ascii, compact, kind)                                                                          \
     .text = {.length = header,                                                                                         \
@@ -99,11 +102,11 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_OBJECTS,
         .waiters_exit = true,
         .runtime = {.finalizing = 16,
-                    .current = 1368,
+                    .current = AFTER_MUTEXES(1368),
                     .head_interpreter = 32,
                     .main_interpreter = 40,
                     .collecting = 544,
-                    .key = 1392},
+                    .key = AFTER_MUTEXES(1392)},
         .interpreter = {.threads = 8, .modules = 56},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32,
@@ -127,7 +130,11 @@ static const struct pp_python_layout layouts[] = {
         .minor = 9,
         .chain = PP_CHAIN_OBJECTS,
         .waiters_exit = true,
-        .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40, .key = 584},
+        .runtime = {.finalizing = 16,
+                    .current = AFTER_MUTEXES(568),
+                    .head_interpreter = 32,
+                    .main_interpreter = 40,
+                    .key = AFTER_MUTEXES(584)},
         .interpreter = {.threads = 8, .collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32,
@@ -151,7 +158,11 @@ static const struct pp_python_layout layouts[] = {
         .minor = 10,
         .chain = PP_CHAIN_OBJECTS,
         .waiters_exit = true,
-        .runtime = {.finalizing = 16, .current = 568, .head_interpreter = 32, .main_interpreter = 40, .key = 584},
+        .runtime = {.finalizing = 16,
+                    .current = AFTER_MUTEXES(568),
+                    .head_interpreter = 32,
+                    .main_interpreter = 40,
+                    .key = AFTER_MUTEXES(584)},
         .interpreter = {.threads = 8, .collecting = 816, .modules = 856},
         .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32,
@@ -177,7 +188,11 @@ static const struct pp_python_layout layouts[] = {
         .chain = PP_CHAIN_CFRAME_FLAG,
         .torn_windows = true,
         .waiters_exit = true,
-        .runtime = {.finalizing = 24, .current = 576, .head_interpreter = 40, .main_interpreter = 48, .key = 592},
+        .runtime = {.finalizing = 24,
+                    .current = AFTER_MUTEXES(576),
+                    .head_interpreter = 40,
+                    .main_interpreter = 48,
+                    .key = AFTER_MUTEXES(592)},
         .interpreter = {.threads = 16, .collecting = 848, .modules = 888},
         .thread_state = {.next = 8,
                          .interp = 16,

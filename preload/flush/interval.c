@@ -5,6 +5,7 @@
 #include "../base/libc_kind.h"
 #include "../base/loader_lock.h"
 #include "../base/mappings.h"
+#include "../base/memory_file.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
@@ -12,6 +13,7 @@
 #include "../common/pseudo_frames.h"
 #include "../labels/context_facts.h"
 #include "../libunwind/libunwind.h"
+#include "../log/notes.h"
 #include "../merge/code_objects.h"
 #include "../merge/stacks.h"
 #include "../python/tls.h"
@@ -35,6 +37,8 @@ void pp_interval_start(void)
     bool first = !pp_interval.start_ns;
     pp_rate_start(first);
     if (first) {
+        if (pp_memory_file.number >= 0)
+            pp_note(0, "process_vm_readv cannot be used here: memory is read by /proc/self/mem, which costs more");
         pp_tables_reset(&pp_interval.tables);
         pp_interval.start_ns = pp_process.start.unix_ns;
         pp_interval.start_monotonic_ns = pp_process.start.monotonic_ns;

@@ -4,6 +4,8 @@
 #include "../base/config.h"
 #include "../base/fd_table.h"
 #include "../base/lock.h"
+#include "../base/memory_file.h"
+#include "../base/message.h"
 #include "../base/process.h"
 #include "../base/sanitizer.h"
 #include "../base/syscalls.h"
@@ -117,9 +119,24 @@ static unsigned count_idle(unsigned idle, bool scans_again)
     return idle;
 }
 
+static void warn_of_memory(void)
+{
+    if (!atomic_load(&pp_memory_file.missed))
+        return;
+    if (pp_memory_file.number < 0)
+        pp_warn_once(PP_CAUSE_SAFE_COPY,
+                     "process %u can use neither process_vm_readv nor /proc/self/mem: native frames only",
+                     (unsigned)pp_sys_getpid());
+    else
+        pp_warn_once(PP_CAUSE_SAFE_COPY,
+                     "process %u has closed descriptor %u, by which its memory was read: native frames only",
+                     (unsigned)pp_sys_getpid(), (unsigned)pp_memory_file.number);
+}
+
 /* Does the last flush of the process, or of the thread. */
 static void finish(int flush_tid)
 {
+    warn_of_memory();
     pp_interval_flush(flush_tid, PP_END_EXIT);
     bool leaves = pp_flush_change(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
     if (!leaves)
@@ -214,6 +231,7 @@ void *pp_flush_loop(void *argument)
             next = now; /* to a flush that follows a save at once the process seems idle */
         if (now >= next) {
             pp_libunwind_poll();
+            warn_of_memory();
             again_ns = pp_interval_flush(flush_tid, PP_END_NOT);
             pp_modules_rest();
             idle = count_idle(idle, again_ns);

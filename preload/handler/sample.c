@@ -166,6 +166,16 @@ static bool wants_modules(const struct pp_native_stack *native)
     return atomic_compare_exchange_strong(&pp_capture.modules, &known, PP_MODULES_WANTED);
 }
 
+/* Whether memory that may be unmapped can be read now; where it never can be, no interpreter is listed.
+ * async-signal-safe. */
+static bool can_copy(void)
+{
+    if (__builtin_expect(!pp_memory_file.used, true) || pp_memory_file_is_open())
+        return true;
+    atomic_store_explicit(&pp_memory_file.missed, true, memory_order_relaxed);
+    return false;
+}
+
 /* Has the flush thread observe what the main thread waits in: this may be a pool's thread that works for it.
  * async-signal-safe. */
 static void ask_what_waits(void)
@@ -227,7 +237,8 @@ static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint
         slot->thread.thread_pointer = pp_foreign_thread_pointer(slot);
     walk_native(slot, registers, &stacks.native);
     bool new_code = wants_modules(&stacks.native);
-    if (slot->thread.thread_pointer && (stacks.sp < stacks.stack_top || on_other_stack(slot, stacks.sp))) {
+    if (slot->thread.thread_pointer && can_copy() &&
+        (stacks.sp < stacks.stack_top || on_other_stack(slot, stacks.sp))) {
         struct pp_thread_state state;
         enum pp_reason reason = pp_thread_state_find(slot, &state);
         if (state.python)

@@ -102,19 +102,38 @@ static void name_stub(const struct pp_elf_source *source, const struct pp_elf_se
     }
 }
 
+/* Returns the slot of the stub that holds the address, 0 if there is none; *start, *size: the stub, in a table whose
+ * entries have *size bytes at most. */
+static uint64_t slot_of_stub(const struct pp_elf_source *source, const Elf64_Shdr *table, uint64_t address,
+                             uint64_t *start, uint64_t *size)
+{
+    uint8_t code[PP_STUB_SIZE], found;
+    uint64_t step = *size < PP_STUB_ALIGN ? *size : PP_STUB_ALIGN, offset = address - table->sh_addr;
+    *start = address - offset % *size;
+    offset -= offset % step;
+    for (uint64_t back = 0; back < *size && back <= offset; back += step) {
+        uint64_t at = table->sh_addr + offset - back;
+        uint64_t slot = pp_elf_source_read(source, code, sizeof code, table->sh_offset + offset - back)
+                            ? pp_stub_slot(code, at, &found)
+                            : 0;
+        if (!slot || address - at >= found)
+            continue;
+        *start = at;
+        *size = found < *size ? found : *size;
+        return slot;
+    }
+    return 0;
+}
+
 void pp_elf_plt_find(const struct pp_elf_source *source, uint64_t address, struct pp_elf_symbol *found)
 {
     struct pp_elf_sections sections;
-    uint8_t code[PP_STUB_SIZE];
     if (!pp_elf_sections_read(source, &sections))
         return;
     const Elf64_Shdr *table = sections.relocatable ? NULL : table_at(&sections, address);
     if (table) {
-        uint64_t size = table->sh_entsize ? table->sh_entsize : PP_STUB_SIZE, offset = address - table->sh_addr;
-        offset -= offset % size;
-        uint64_t start = table->sh_addr + offset;
-        bool read = pp_elf_source_read(source, code, sizeof code, table->sh_offset + offset);
-        uint64_t slot = read ? pp_stub_slot(code, start) : 0;
+        uint64_t start, size = table->sh_entsize ? table->sh_entsize : PP_STUB_SIZE;
+        uint64_t slot = slot_of_stub(source, table, address, &start, &size);
         *found->name = 0;
         if (slot)
             name_stub(source, &sections, slot, found->name);

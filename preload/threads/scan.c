@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds threads that were not registered, and those that are gone without a word. The kernel's count of threads says
- * whether there are any; /proc/self/task names them. Ends that threads report are in registry.c.
+ * whether there are any; /proc/self/task names them. Ends that threads report are in registry.c; account.c takes a
+ * thread whose clock cannot be read as gone.
  *
  * A thread without a slot is a suspect at first: a thread that is being made through us exists before it has written
  * its tid into its slot, and may wait for its first turn on a CPU for seconds. It uses next to no CPU before, so a
@@ -8,6 +9,7 @@
  * its end keeps its slot for as long as the kernel has it. */
 #include "scan.h"
 #include "../base/libc_kind.h"
+#include "../base/memory_file.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/sort.h"
@@ -234,7 +236,7 @@ static void check_main(void)
 {
     int pid = pp_sys_getpid(), copy;
     struct iovec local = {&copy, sizeof copy}, remote = {&pid, sizeof pid};
-    if (atomic_load(&pp_process.main_ended) ||
+    if (atomic_load(&pp_process.main_ended) || pp_memory_file.used ||
         pp_syscall6(SYS_process_vm_readv, pid, (long)&local, 1, (long)&remote, 1, 0) != -ESRCH)
         return;
     struct pp_slot *slot = pp_slot_of(pid);

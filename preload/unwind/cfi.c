@@ -30,6 +30,8 @@ enum {
     CFA_VAL_OFFSET = 0x14,
     CFA_VAL_OFFSET_SF = 0x15,
     CFA_VAL_EXPRESSION = 0x16,
+    CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+    CFA_AARCH64_NEGATE_RA_STATE = 0x2d,
     CFA_GNU_ARGS_SIZE = 0x2e,
     CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -130,6 +132,8 @@ static bool instruction(struct run *run, uint8_t op)
     uint64_t reg;
     switch (op) {
     case CFA_NOP:
+    case CFA_AARCH64_NEGATE_RA_STATE: /* whether the return address is signed: pp_return_address does not ask */
+    case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
         break;
     case CFA_OFFSET_EXTENDED:
     case CFA_OFFSET_EXTENDED_SF:

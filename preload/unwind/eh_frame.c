@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "eh_frame.h"
+#include "../arch/arch.h"
 
 /* Pointer encodings: the low four bits are the format, the next three what it is relative to. */
 enum {
@@ -21,7 +22,6 @@ enum {
 };
 
 #define EXTENDED_LENGTH 0xffffffffu
-#define RA_COLUMN       16
 
 static uint64_t pointer_format(struct pp_bytes *b, uint8_t encoding)
 {
@@ -174,7 +174,7 @@ bool pp_eh_frame_cie(const struct pp_memory_copy *copy, struct pp_cie *out)
     out->code_align = pp_bytes_uleb(&b);
     out->data_align = pp_bytes_sleb(&b);
     uint64_t ra = version == 1 ? pp_bytes_unsigned(&b, 1) : pp_bytes_uleb(&b);
-    if (b.failed || ra != RA_COLUMN)
+    if (b.failed || ra != PP_REG_RA)
         return false;
     if (*letters == 'z') {
         out->has_augmentation_data = true;

@@ -308,3 +308,13 @@ uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi
     }
     return follow_registers(&rule, state) ? intern(builder, &rule) : PP_RULE_INVALID;
 }
+
+uint32_t pp_row_builder_undescribed(struct pp_row_builder *builder, enum pp_undescribed_kind kind)
+{
+    struct pp_cfi_state state = {.cfa = {.valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX}};
+    if (kind == PP_CODE_STUB)
+        return pp_row_builder_rule(builder, &state, false);
+    struct pp_unwind_rule rule = {
+        .cfa_kind = PP_CFA_SIGNAL, .cfa_register = PP_REG_SP, .cfa_index = PP_NO_REGISTER, .cfa_offset = PP_SAVED_AT};
+    return intern(builder, &rule);
+}

@@ -27,6 +27,8 @@ bool pp_row_builder_insert(struct pp_row_builder *builder, uint32_t start, uint3
 size_t pp_row_builder_find(const struct pp_row_builder *builder, uint32_t offset);
 /* Returns the number of the rule for a state. */
 uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame);
+/* Returns the number of the rule for code that is known by its instructions. */
+uint32_t pp_row_builder_undescribed(struct pp_row_builder *builder, enum pp_undescribed_kind kind);
 void pp_row_builder_free(struct pp_row_builder *builder);
 
 #endif

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind_rows.h"
 #include "../base/arena.h"
+#include "../base/safe_copy.h"
 
 #define ROWS_PER_BLOCK 16
+#define SMALL_TEXT     0x10000u /* the vDSO's text is smaller */
 
 struct compilation {
     struct pp_row_builder *builder;
@@ -68,6 +70,38 @@ static bool add_range(struct pp_row_builder *builder, uint32_t start, uint32_t e
     return pp_row_builder_insert(builder, start, end);
 }
 
+/* Adds the rule of code that is known by its instructions, if this is such code: linkers and kernels give some no
+ * description, or a wrong one. False: no memory. */
+static bool add_undescribed(struct pp_row_builder *builder, const struct pp_unwind_source *source, const uint8_t *code,
+                            uintptr_t address)
+{
+    struct pp_undescribed found = pp_undescribed(code, address);
+    if (found.kind == PP_CODE_OTHER || found.start < source->text_start || found.end > source->text_end)
+        return true;
+    return add_range(builder, (uint32_t)(found.start - source->text_start), (uint32_t)(found.end - source->text_start),
+                     pp_row_builder_undescribed(builder, found.kind));
+}
+
+/* Adds all such code of a small module, when the first of its functions is met: in the vDSO the gap after that function
+ * may hold some. Of others, what is at the address. */
+static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address)
+{
+    uint8_t piece[PP_UNDESCRIBED_BYTES + 1];
+    size_t size = source->text_end - source->text_start;
+    uintptr_t from = (address & ~(uintptr_t)3) - PP_UNDESCRIBED_BEFORE;
+    bool first = draft->builder.rows.used == sizeof(struct pp_unwind_row), done = true;
+    if (!PP_UNDESCRIBED_BYTES)
+        return true;
+    if (!first || size > SMALL_TEXT)
+        return !pp_safe_copy(piece, from, PP_UNDESCRIBED_BYTES) ||
+               add_undescribed(&draft->builder, source, piece, from);
+    const uint8_t *code = pp_safe_copy_mapped(source->text_start, size);
+    for (size_t at = 0; code && done && at + PP_UNDESCRIBED_BYTES <= size; at += 4)
+        done = add_undescribed(&draft->builder, source, code + at, source->text_start + at);
+    pp_unmap((void *)(uintptr_t)code, code ? size : 0);
+    return done;
+}
+
 bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)
 {
     *draft = (struct pp_unwind_draft){.blocks = {0}};
@@ -80,9 +114,9 @@ bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_s
     struct pp_found_fde found;
     if (is_known(draft, offset))
         return true;
-    bool done = true;
     draft->changed = true;
-    if (pp_fde_search(source, address, &found))
+    bool done = add_undescribed_at(draft, source, address);
+    if (done && !is_known(draft, offset) && pp_fde_search(source, address, &found))
         done = found.fde ? compile(&draft->builder, source, &found)
                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
     /* what cannot be read, a table that is not sorted, functions that overlap */

@@ -77,9 +77,84 @@ read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,r
     profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     WHERE="with docker's default filter"
     whole
-    profiled "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
-    lines_of out.txt 1 '^pyprof: process_vm_readv is not permitted here .*: native frames only'
+    for how in old absent; do
+        profiled "$BUILD/workloads/filtered" "$how" "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+        WHERE="where process_vm_readv is refused: $how"
+        whole
+        grep -q 'memory is read by /proc/self/mem' info.json || fail "info does not say so: $(cat info.json)"
+        "$BUILD/workloads/filtered" "$how" "$PYPROF" doctor >doctor.txt || true
+        unwrapped <doctor.txt | grep -q 'ok machine process_vm_readv is not permitted here .*: memory is read by /proc/self/mem' ||
+            fail "doctor: $(cat doctor.txt)"
+    done
+}
+
+# RHEL 8's: no close_range, clone3, openat2, faccessat2, pidfd_getfd.
+@test "the system calls of Linux 4.18: threads, forks, a pool and an exec are profiled at ticks, which is said" {
+    cat >children.py <<'EOF'
+import multiprocessing, os, subprocess, sys, time
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+
+
+if __name__ == "__main__" and sys.argv[1:]:
+    burn(0.4)
+elif __name__ == "__main__":
+    pid = os.fork()
+    if pid == 0:
+        burn(0.4)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(burn, [0.4, 0.4], chunksize=1)
+        pool.close()
+        pool.join()
+    subprocess.check_call([sys.executable, __file__, "again"])
+EOF
+    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    info >info.json
+    grep -q 'no perf events: the kernel has no descriptor table' info.json || fail "info does not say why: $(cat info.json)"
+    WHERE="on Linux 4.18"
+    whole
+    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" children.py >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    [ ! -s out.txt ] || fail "it says: $(cat out.txt)"
     reader accounting <(info)
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn)" 1600000000 15 "burn in four children"
+}
+
+@test "neither process_vm_readv nor /proc: native frames only, and one line says so" {
+    needs_namespaces -m
+    NAMESPACES=()
+    inside 'mount -t tmpfs none /proc' "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    lines_of out.txt 1 '^pyprof: neither process_vm_readv nor /proc/self/mem can be used here .*: native frames only'
+    reader accounting <(info)
+    collapsed >stacks.txt
+    [ "$(reader inclusive stacks.txt burn)" -eq 0 ] || fail "Python frames without a way to read memory"
+}
+
+closed() {
+    profiled "$BUILD/workloads/filtered" absent "$PYTHON" "$WORKLOADS/closes_memory.py" >out.txt 2>err.txt || fail "status $?: $(cat err.txt)"
+    [ "$(cat out.txt)" = end ] || fail "it says: $(cat out.txt)"
+    # The child may fork before its parent has said it.
+    ! grep -vE 'process [0-9]+ has closed descriptor [0-9]+, by which its memory was read: native frames only' err.txt || fail "$(cat err.txt)"
+    between 1 "$(wc -l <err.txt)" 2 "lines"
+    reader accounting <(info)
+    collapsed >stacks.txt
+    for function in before_close in_child; do
+        cpu_near "$(reader inclusive stacks.txt "$function")" 500000000 15 "$function"
+    done
+    for function in after_close after_reuse; do
+        [ "$(reader inclusive stacks.txt "$function")" -eq 0 ] || fail "$function: by whose memory?"
+    done
+    cpu_near "$(awk '{ n += $NF } END { print n + 0 }' stacks.txt)" 2000000000 15 "the sum"
+}
+
+@test "where process_vm_readv is not there, a program that closes its descriptors lives on; its children have their stacks" {
+    with_each_python closed
 }
 
 # The program computes until it has been held up, and says what the kernel billed it.

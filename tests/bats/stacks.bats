@@ -4,8 +4,10 @@
 # frame; until then such a stack has its Python frames, no C frames, and says so.
 load lib/helper
 
+UNDER=()
+
 python_calls_c() {
-    profiled "$PYTHON" "$WORKLOADS/stacks.py" hash
+    profiled "${UNDER[@]}" "$PYTHON" "$WORKLOADS/stacks.py" hash
     collapsed >stacks.txt
     reader stacks stacks.txt '<module> \(.*stacks\.py:1\)' 'main \(.*stacks\.py:\d+\)' 'c_hash \(.*stacks\.py:10\)' \
         '.* \((_hashlib\..*\.so|python3.*|libpython3.*)\)' '.* \(libcrypto\.so.*\)'
@@ -19,7 +21,7 @@ python_calls_c() {
 }
 
 c_calls_python() {
-    profiled "$PYTHON" "$WORKLOADS/stacks.py" sort
+    profiled "${UNDER[@]}" "$PYTHON" "$WORKLOADS/stacks.py" sort
     collapsed >stacks.txt
     reader stacks stacks.txt 'sort_them \(.*stacks\.py:22\)' '.* \((lib)?python3.*\)' 'by_key \(.*stacks\.py:15\)'
     share=$(reader share stacks.txt 'sort_them \(.*' '.* \((lib)?python3.*\)' 'by_key \(.*')
@@ -49,6 +51,17 @@ c_calls_python() {
 
 @test "sorted(key=function): C frames between two Python frames, hardly a stack torn, truncated or unpaired; --lines" {
     with_each_python c_calls_python
+}
+
+without_process_vm_readv() {
+    UNDER=("$BUILD/workloads/filtered" absent)
+    c_calls_python
+    rm -r pyprof.out
+    python_calls_c
+}
+
+@test "where process_vm_readv is not there: the same stacks" {
+    with_each_python without_process_vm_readv
 }
 
 # Of threads that stand still: Python frames with their lines as faulthandler prints them, native frames with their addresses

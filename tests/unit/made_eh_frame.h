@@ -32,9 +32,10 @@ static inline void made_word(struct made_eh_frame *made, size_t at, uint32_t val
 /* Adds a CIE as gcc makes it; "zR" or "zRS". Functions that follow use it. */
 static inline void made_cie(struct made_eh_frame *made, const char *augmentation)
 {
-    static const uint8_t rest[] = {1,    0x78, 16,           /* code and data alignment -8, return address column */
-                                   1,    0x1b,               /* augmentation data: pcrel sdata4 */
-                                   0x0c, 7,    8,  0x90, 1}; /* CFA = rsp + 8, return address at CFA - 8 */
+    static const uint8_t rest[] = {1,    0x78,      PP_REG_RA, /* code and data alignment -8, return address column */
+                                   1,    0x1b,                 /* augmentation data: pcrel sdata4 */
+                                   0x0c, PP_REG_SP, 8,         0x80 | PP_REG_RA,
+                                   1}; /* CFA = sp + 8, return address at CFA - 8 */
     made->cie = (uint32_t)made->used;
     made_put(made, (const uint8_t[8]){0}, 8); /* length and id */
     made_put(made, "\1", 1);

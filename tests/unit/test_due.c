@@ -1,5 +1,6 @@
 /* Which signals become samples, in a thread with a perf event, and what they represent: its CPU time, to the last ns.
  */
+#include "context_registers.h"
 #include "preload/capture/capture.h"
 #include "preload/handler/due.h"
 #include "unit.h"
@@ -19,8 +20,8 @@ void before_each(void)
     pp_capture.tick_ns = TICK_NS;
     atomic_store(&pp_capture.overdue_ns, PERIOD_NS + 3 * TICK_NS / 2);
     atomic_store(&pp_capture.wake, 0);
-    in_own_code.uc_mcontext.gregs[REG_RIP] = 0x1000;
-    in_call.uc_mcontext.gregs[REG_RIP] = in_call.uc_mcontext.gregs[REG_RCX] = 0x1000;
+    put_pc(&in_own_code, 0x1000);
+    put_in_call(&in_call);
 }
 
 void after_each(void)

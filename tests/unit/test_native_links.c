@@ -1,5 +1,6 @@
 /* A walk that joins the last one finds what a walk without memory finds: stacks of random functions, of which some
  * words change from walk to walk. */
+#include "context_registers.h"
 #include "preload/capture/native_walk.h"
 #include "random.h"
 #include "unit.h"
@@ -15,7 +16,7 @@
 #define RA_FP   .saved = 1 << PP_TRACKED_RA | 1 << PP_TRACKED_FP, .where = {[PP_TRACKED_RA] = -8, [PP_TRACKED_FP] = -16}
 #define BY(reg) .cfa_kind = PP_CFA_REGISTER, .cfa_register = reg
 
-enum { PLAIN, SAVES_FP, BY_FP, LOSES_FP, BY_WORD, BY_RBX, OUTERMOST, OUTERMOST_BY_FP, FUNCTIONS };
+enum { PLAIN, SAVES_FP, BY_FP, LOSES_FP, BY_WORD, BY_SAVED, OUTERMOST, OUTERMOST_BY_FP, FUNCTIONS };
 
 static const struct pp_unwind_rule rules[PP_RULE_FIRST + FUNCTIONS] = {
     [PP_RULE_FIRST + PLAIN] = {BY(PP_REG_SP), .cfa_offset = 16, RA, .lowest = -8},
@@ -24,7 +25,7 @@ static const struct pp_unwind_rule rules[PP_RULE_FIRST + FUNCTIONS] = {
     [PP_RULE_FIRST + LOSES_FP] = {BY(PP_REG_SP), .cfa_offset = 24, RA, .lost = 1 << PP_TRACKED_FP, .lowest = -8},
     [PP_RULE_FIRST +
         BY_WORD] = {.cfa_kind = PP_CFA_DEREF, .cfa_register = PP_REG_SP, .cfa_index = PP_NO_REGISTER, RA, .lowest = -8},
-    [PP_RULE_FIRST + BY_RBX] = {BY(PP_REG_RBX), .cfa_offset = 8, RA, .lowest = -8},
+    [PP_RULE_FIRST + BY_SAVED] = {BY(SAVED_REGISTER), .cfa_offset = 8, RA, .lowest = -8},
     [PP_RULE_FIRST + OUTERMOST] = {BY(PP_REG_SP), .cfa_offset = 8, .lost = 1 << PP_TRACKED_RA},
     [PP_RULE_FIRST + OUTERMOST_BY_FP] = {BY(PP_REG_FP), .cfa_offset = 8, .lost = 1 << PP_TRACKED_RA},
 };
@@ -35,7 +36,7 @@ struct made {
     unsigned count;
     struct {
         unsigned function, call; /* which call in it */
-        uintptr_t junk;          /* that is in rbp where it matters to no frame further out */
+        uintptr_t junk;          /* that is in the frame pointer where it matters to no frame further out */
     } frames[DEPTH];
 };
 
@@ -69,14 +70,15 @@ static void make_frame(struct made *made, unsigned i)
     made->frames[i].junk = (uintptr_t)&words[random_below(WORDS)];
 }
 
-/* Lays the frames out up to the end of the stack. A frame that needs rbp gets it from where that was saved last. */
+/* Lays the frames out up to the end of the stack. A frame that needs the frame pointer gets it from where that was
+ * saved last. */
 static void lay_out(const struct made *made, unsigned shift, ucontext_t *context)
 {
-    uintptr_t at = (uintptr_t)&words[WORDS - 1], fp = 0, rbx = 0, *saved = &fp;
+    uintptr_t at = (uintptr_t)&words[WORDS - 1], fp = 0, other = 0, *saved = &fp;
     for (unsigned i = 0; i < made->count; i++)
         at -= sizes[made->frames[i].function];
     memset(context, 0, sizeof *context);
-    context->uc_mcontext.gregs[REG_RSP] = (greg_t)at;
+    put_register(context, PP_REG_SP, (uintptr_t)at);
     fp = made->frames[0].junk;
     for (unsigned i = 0; i < made->count; i++) {
         unsigned function = made->frames[i].function;
@@ -85,13 +87,13 @@ static void lay_out(const struct made *made, unsigned shift, ucontext_t *context
         if (i)
             frame[-1] = pc;
         else
-            context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+            put_pc(context, pc);
         if (function == BY_FP)
             *saved = cfa - 16;
         else if (function == OUTERMOST_BY_FP)
             *saved = cfa - 8;
-        else if (function == BY_RBX)
-            rbx = cfa - 8;
+        else if (function == BY_SAVED)
+            other = cfa - 8;
         else if (function == BY_WORD)
             *frame = cfa;
         if (function == BY_FP || function == SAVES_FP) {
@@ -100,20 +102,20 @@ static void lay_out(const struct made *made, unsigned shift, ucontext_t *context
         }
         at = cfa;
     }
-    context->uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
-    context->uc_mcontext.gregs[REG_RBX] = (greg_t)rbx;
+    put_register(context, PP_REG_FP, (uintptr_t)fp);
+    put_register(context, SAVED_REGISTER, (uintptr_t)other);
 }
 
 /* Changes a word of the stack, or a register, to what is found elsewhere on the stack. */
 static void change_a_word(ucontext_t *context)
 {
-    uintptr_t *sp = (uintptr_t *)context->uc_mcontext.gregs[REG_RSP], *end = &words[WORDS - 1];
+    uintptr_t *sp = (uintptr_t *)pp_context_sp(context), *end = &words[WORDS - 1];
     uintptr_t value =
         random_below(2) ? sp[random_below((uint32_t)(end - sp))] : (uintptr_t)&sp[random_below((uint32_t)(end - sp))];
     if (random_below(4))
         sp[random_below((uint32_t)(end - sp))] = value;
     else
-        context->uc_mcontext.gregs[random_below(2) ? REG_RBP : REG_RBX] = (greg_t)value;
+        put_register(context, random_below(2) ? PP_REG_FP : SAVED_REGISTER, value);
 }
 
 /* Walks with and without memory. Returns whether the walk has joined the last one. */

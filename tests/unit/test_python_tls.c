@@ -40,12 +40,19 @@ static struct pp_tls_word find(uintptr_t getter)
 
 static uintptr_t read_here(const struct pp_tls_word *word)
 {
-    return pp_tls_read(word, (uintptr_t)pthread_self());
+    return pp_tls_read(word, pp_own_thread_pointer());
 }
 
-/* mov %fs:n,%rax, in an executable */
+/* The distance itself is in the instructions, in an executable. */
+#ifdef __x86_64__
 FORM(fixed, "movq %fs:word_fixed@tpoff, %rax\nret")
 FORM(fixed_address, "movq %fs:0, %rax\nleaq word_fixed_address@tpoff(%rax), %rax\nmovq (%rax), %rax\nret")
+#else
+FORM(fixed, "mrs x0, tpidr_el0\nadd x0, x0, #:tprel_hi12:word_fixed, lsl #12\n"
+            "add x0, x0, #:tprel_lo12_nc:word_fixed\nldr x0, [x0]\nret")
+FORM(fixed_address, "hint #34\nmrs x1, tpidr_el0\nadd x1, x1, #:tprel_hi12:word_fixed_address, lsl #12\n"
+                    "ldr x0, [x1, #:tprel_lo12_nc:word_fixed_address]\nret")
+#endif
 
 static const struct tls_form own_forms[] = {TLS_FORM(fixed, false), TLS_FORM(fixed_address, false), TLS_FORMS};
 
@@ -66,7 +73,7 @@ static void *compare(void *argument)
             continue;
         comparison->wrong += read_here(word) != 0;
         form->set(4711 + i);
-        comparison->wrong += read_here(word) != 4711 + i || form->get() != 4711 + i;
+        comparison->wrong += form->get() != 4711 + i || read_here(word) != 4711 + i;
         form->set(0);
     }
     return NULL;
@@ -116,20 +123,31 @@ static unsigned check_library(const char *name)
 
 TEST(late_library)
 {
-    assert_int_equal(check_library("tls_forms_preload.so"), 5);
+    assert_int_equal(check_library("tls_forms_preload.so"), TLS_FORMS_BY_DTV);
 }
 
 TEST(late_library_with_static_tls)
 {
-    assert_int_equal(check_library("tls_forms_static_preload.so"), 4);
+    assert_int_equal(check_library("tls_forms_static_preload.so"), TLS_FORMS_BY_DTV_STATIC);
 }
 
 /* Any bytes, at the end of a segment: nothing outside is read, and what is found lies in the block. */
 TEST(any_bytes)
 {
+#ifdef __x86_64__
     static const char *const parts[] = {"\x64\x48\x8b\x04\x25", "\x48\x8b\x05", "\x48\x03\x05", "\x48\x8d\x3d",
                                         "\x48\x8d\x05",         "\xff\x10",     "\xe8",         "\xc3",
                                         "\x48\x8b\x40",         "\x48\x8d\x80", "\x66",         "\x48\x83\xec"};
+#else
+    static const char *const parts[] = {"\x41\xd0\x3b\xd5",
+                                        "\x20\x68\x60\xf8",
+                                        "\xc0\x03\x5f\xd6",
+                                        "\x20\x04\x40\xf9",
+                                        "\xfd\x7b\xbf\xa9",
+                                        "\x20\x00\x3f\xd6",
+                                        "\x90",
+                                        "\x91"};
+#endif
     enum { SIZE = 64, BLOCK = 64 };
     uint8_t *code = malloc(SIZE);
     assert_non_null(code);
@@ -224,7 +242,7 @@ static void make_thread(struct made_thread *thread)
     thread->dtv[-2] = MODULE;
     thread->dtv[2 * MODULE] = (uintptr_t)thread->block;
     thread->block[OFFSET / sizeof(uintptr_t)] = VALUE;
-    thread->descriptor[1] = (uintptr_t)thread->dtv;
+    thread->descriptor[PP_DTV_IN_TCB / sizeof(uintptr_t)] = (uintptr_t)thread->dtv;
 }
 
 static uintptr_t read_made(const struct made_thread *thread, bool outside, struct pp_tls_block *known, bool *certain)
@@ -273,8 +291,9 @@ TEST(words_at_one_distance)
 {
     struct made_thread thread;
     make_thread(&thread);
-    uintptr_t pointer = (uintptr_t)(thread.block + 100);
-    thread.block[101] = (uintptr_t)thread.dtv;
+    /* static TLS is below the thread pointer, or above it */
+    uintptr_t *at = pp_tls_is_static(-800) ? thread.block + 100 : thread.block - 100, pointer = (uintptr_t)at;
+    at[PP_DTV_IN_TCB / sizeof *at] = (uintptr_t)thread.dtv;
     for (uintptr_t note = 0; note < 2; note++) {
         struct pp_tls_word fixed = made_word, dynamic = made_word;
         thread.dtv[2 + 1] = thread.dtv[2 * MODULE + 1] = note;

@@ -8,8 +8,14 @@
 #define MIN_FUNCTIONS  100
 #define MAX_UNFOLLOWED 0.005 /* of the rows: expressions, signal frames, longjmp */
 
-static const char *const registers[] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
-                                        "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
+#ifdef __x86_64__
+static const char *const registers[PP_REG_COLUMNS] = {"rax", "rdx", "rcx", "rbx", "rsi", "rdi", "rbp", "rsp", "r8",
+                                                      "r9",  "r10", "r11", "r12", "r13", "r14", "r15", "ra"};
+#else
+static const char *const registers[PP_REG_COLUMNS] = {
+    "x0",  "x1",  "x2",  "x3",  "x4",  "x5",  "x6",  "x7",  "x8",  "x9",  "x10", "x11", "x12", "x13", "x14", "x15",
+    "x16", "x17", "x18", "x19", "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x29", "ra",  "sp"};
+#endif
 static const uint8_t tracked[PP_TRACKED_COUNT] = PP_TRACKED_REGISTERS;
 
 /* A function as readelf tells it. */
@@ -30,7 +36,7 @@ static int number_of(const char *name)
 {
     if (strcmp(name, "CFA") == 0)
         return -1;
-    for (int i = 0; i <= PP_REG_RA; i++)
+    for (int i = 0; i < PP_REG_COLUMNS; i++)
         if (strcmp(name, registers[i]) == 0)
             return i;
     return -2;
@@ -71,6 +77,9 @@ static void check_register(const struct pp_unwind_rule *rule, int number, const 
         assert_true(rule->saved & bit);
         assert_false(rule->from_base & bit);
         assert_int_equal(rule->where[slot], offset);
+    } else if (PP_RA_IN_REGISTER && slot == PP_TRACKED_RA && strlen(text) == 1 && !(rule->lost & bit)) {
+        assert_true(rule->in_register & bit); /* "u" or "s", a leaf's: it is where the call has put it */
+        assert_int_equal(rule->where[slot], PP_REG_RA);
     } else if (strcmp(text, "u") == 0 && slot == PP_TRACKED_RA) {
         assert_true(rule->lost & bit);
     } else if (strcmp(text, "u") == 0 || strcmp(text, "s") == 0) {

@@ -1,4 +1,5 @@
 /* What walks keep from one to the next gives way to a new table. */
+#include "context_registers.h"
 #include "preload/capture/native_walk.h"
 #include "unit.h"
 #include <stdatomic.h>
@@ -49,8 +50,8 @@ static void publish(struct pp_module_table *table, struct pp_unwind_row rows[3],
 static void walk(struct pp_rule_cache *cache, struct pp_native_frame frames[8])
 {
     ucontext_t context = {0};
-    context.uc_mcontext.gregs[REG_RIP] = (greg_t)(CODE + 0x10);
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
+    put_pc(&context, (CODE + 0x10));
+    put_register(&context, PP_REG_SP, (uintptr_t)&words[8]);
     struct pp_native_stack stack = {.frames = frames, .cache = cache, .max = 8};
     pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
     assert_int_equal(stack.reason, PP_REASON_NONE);
@@ -84,7 +85,7 @@ TEST(a_new_table_counts)
     /* without a table nothing is known, whatever was */
     atomic_store(&pp_module_table, NULL);
     ucontext_t context = {0};
-    context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
+    put_register(&context, PP_REG_SP, (uintptr_t)&words[8]);
     struct pp_native_stack stack = {.frames = frames, .cache = &cache, .max = 8};
     pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
     assert_int_equal(stack.reason, PP_REASON_NATIVE_NO_ROWS);
@@ -104,8 +105,8 @@ TEST(entries_are_shared)
         words[9] = CODE + at;
         words[11] = CODE + 0x210;
         ucontext_t context = {0};
-        context.uc_mcontext.gregs[REG_RIP] = (greg_t)(CODE + i % 0xff);
-        context.uc_mcontext.gregs[REG_RSP] = (greg_t)&words[8];
+        put_pc(&context, (CODE + i % 0xff));
+        put_register(&context, PP_REG_SP, (uintptr_t)&words[8]);
         struct pp_native_stack stack = {.frames = frames, .cache = &cache, .max = 8};
         pp_native_walk(&context, (uintptr_t)(words + WORDS), &stack);
         assert_int_equal(stack.count, 3);

@@ -1,4 +1,4 @@
-/* Getters of thread-local words in each form of the x86-64 psABI, written out so that no compiler, flag or sanitizer
+/* Getters of thread-local words in each form of the processor's ABI, written out so that no compiler, flag or sanitizer
  * changes them. Included by an executable and by a library: the linker makes other forms of some in an executable. */
 #ifndef TLS_FORMS_H
 #define TLS_FORMS_H
@@ -23,6 +23,7 @@ struct tls_form {
         word_##name = value;                                                                                           \
     }
 
+#ifdef __x86_64__
 #define GENERAL(name)                                                                                                  \
     ".byte 0x66\nleaq word_" #name "@tlsgd(%rip), %rdi\n.value 0x6666\nrex64\ncall __tls_get_addr@PLT\n"
 #define GENERAL_NO_PLT(name)                                                                                           \
@@ -50,13 +51,54 @@ FORM(initial, "movq word_initial@gottpoff(%rip), %rax\nmovq %fs:(%rax), %rax\nre
 FORM(initial_address, "movq %fs:0, %rax\naddq word_initial_address@gottpoff(%rip), %rax\nmovq (%rax), %rax\nret")
 #endif
 
+#define TLS_FORMS_OF_PROCESSOR                                                                                         \
+    TLS_FORM(general, false), TLS_FORM(general_push, false), TLS_FORM(general_frame, false), TLS_FORM(local, false),   \
+        TLS_FORM(descriptor, false)
+/* Of a library: words that are found through the DTV, and those that still are if other forms make its TLS static. */
+#define TLS_FORMS_BY_DTV        5
+#define TLS_FORMS_BY_DTV_STATIC 4
+
+#else
+#define GENERAL(name) "adrp x0, :tlsgd:word_" #name "\nadd x0, x0, :tlsgd_lo12:word_" #name "\nbl __tls_get_addr\nnop\n"
+#define DESCRIPTOR(name)                                                                                               \
+    "adrp x0, :tlsdesc:word_" #name "\nldr x1, [x0, #:tlsdesc_lo12:word_" #name                                        \
+    "]\nadd x0, x0, :tlsdesc_lo12:word_" #name "\n.tlsdesccall word_" #name "\nblr x1\n"
+#define ENTER "stp x29, x30, [sp, -16]!\n"
+#define LEAVE "ldp x29, x30, [sp], 16\nret"
+
+/* gcc -O2 -fPIC */
+FORM(descriptor, ENTER "mov x29, sp\n" DESCRIPTOR(descriptor) "mrs x1, tpidr_el0\nldr x0, [x1, x0]\n" LEAVE)
+/* gcc and clang with -mbranch-protection=standard; hints: paciasp, autiasp */
+FORM(descriptor_signed, "hint #25\nstp x29, x30, [sp, -32]!\nstr x19, [sp, 16]\nmrs x19, tpidr_el0\n" DESCRIPTOR(
+                            descriptor_signed) "add x0, x19, x0\nldr x0, [x0]\nldr x19, [sp, 16]\n"
+                                               "ldp x29, x30, [sp], 32\nhint #29\nret")
+/* -mtls-dialect=trad */
+FORM(general, ENTER GENERAL(general) "ldr x0, [x0]\n" LEAVE)
+/* something is done with it: not the word itself */
+FORM(changed, ENTER GENERAL(changed) "ldr x0, [x0]\nlsl x0, x0, 1\n" LEAVE)
+FORM(pointed, ENTER GENERAL(pointed) "ldr x0, [x0]\nldr x0, [x0]\n" LEAVE)
+FORM(constant, "mov x0, 0\nret")
+
+#ifdef TLS_FORMS_STATIC
+FORM(initial, "mrs x1, tpidr_el0\nadrp x0, :gottprel:word_initial\n"
+              "ldr x0, [x0, #:gottprel_lo12:word_initial]\nldr x0, [x1, x0]\nret")
+FORM(initial_address, "adrp x1, :gottprel:word_initial_address\nldr x1, [x1, #:gottprel_lo12:word_initial_address]\n"
+                      "mrs x0, tpidr_el0\nadd x0, x0, x1\nldr x0, [x0]\nret")
+#endif
+
+#define TLS_FORMS_OF_PROCESSOR  TLS_FORM(descriptor, false), TLS_FORM(descriptor_signed, false), TLS_FORM(general, false)
+/* Of a library: words that are found through the DTV, and those that still are if other forms make its TLS static. */
+#define TLS_FORMS_BY_DTV        3
+#define TLS_FORMS_BY_DTV_STATIC 1
+
+#endif
+
 #define TLS_FORM(name, unreadable)                                                                                     \
     {                                                                                                                  \
 #name, get_##name, set_##name, unreadable                                                                      \
     }
 #define TLS_FORMS_DYNAMIC                                                                                              \
-    TLS_FORM(general, false), TLS_FORM(general_push, false), TLS_FORM(general_frame, false), TLS_FORM(local, false),   \
-        TLS_FORM(descriptor, false), TLS_FORM(changed, true), TLS_FORM(pointed, true), TLS_FORM(constant, true)
+    TLS_FORMS_OF_PROCESSOR, TLS_FORM(changed, true), TLS_FORM(pointed, true), TLS_FORM(constant, true)
 #ifdef TLS_FORMS_STATIC
 #define TLS_FORMS TLS_FORMS_DYNAMIC, TLS_FORM(initial, false), TLS_FORM(initial_address, false)
 #else

@@ -1,6 +1,7 @@
 /* Runs the tests that have registered themselves: see unit.h. */
 #include "unit.h"
 #include <errno.h>
+#include <sys/uio.h>
 
 static struct unit_test *first;
 static size_t count;
@@ -49,8 +50,24 @@ FIXTURE(after_each)
 FIXTURE(before_all)
 FIXTURE(after_all)
 
+/* Of the library, where the test has that part of it. */
+__attribute__((weak)) void pp_memory_file_begin(void);
+__attribute__((weak)) void pp_process_begins(void);
+
+/* An emulator may lack process_vm_readv: the library then begins as it does there. */
+static void begin_reading(void)
+{
+    char byte = 0;
+    struct iovec here = {&byte, 1};
+    if (!pp_memory_file_begin || !pp_process_begins || process_vm_readv(getpid(), &here, 1, &here, 1, 0) == 1)
+        return;
+    pp_process_begins();
+    pp_memory_file_begin();
+}
+
 int main(void)
 {
+    begin_reading();
     struct CMUnitTest *tests = calloc(count, sizeof *tests); /* freed by the end */
     size_t i = 0;
     for (struct unit_test *test = first; test; test = test->next)

@@ -2,6 +2,7 @@
 /* Checks whether samples can be taken: what the kernel permits here, which a child tries; of a process the library's
  * thread, its timers, its signal, and the limits on all three. */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,17 +63,29 @@ static int try_copy(void)
     return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == 1 ? 0 : errno;
 }
 
+static int try_file(void)
+{
+    char from = 'x', to = 0;
+    int file = open("/proc/self/mem", O_RDONLY | O_CLOEXEC);
+    return file >= 0 && pread(file, &to, 1, (off_t)(uintptr_t)&from) == 1 && to == from ? 0 : errno;
+}
+
 void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings)
 {
-    int timer = try_in_child(try_timer), copy = try_in_child(try_copy);
+    int timer = try_in_child(try_timer), copy = try_in_child(try_copy), file = copy ? try_in_child(try_file) : 0;
     if (timer) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "a timer cannot be made here: %s", reason_of(timer));
         pt_remedy(findings, timer == EAGAIN ? "raise 'ulimit -i'"
                                             : "have the seccomp profile permit timer_create, timer_settime and "
                                               "timer_delete, as Docker's does");
     }
-    if (copy) {
-        pt_find(findings, PT_LEVEL_WARN, TOPIC, "process_vm_readv is not permitted here (%s): native frames only",
+    if (copy && !file)
+        pt_find(findings, PT_LEVEL_OK, TOPIC,
+                "process_vm_readv is not permitted here (%s): memory is read by /proc/self/mem, which costs more",
+                reason_of(copy));
+    if (file) {
+        pt_find(findings, PT_LEVEL_WARN, TOPIC,
+                "neither process_vm_readv (%s) nor /proc/self/mem can be used here: native frames only",
                 reason_of(copy));
         pt_remedy(findings, "have the seccomp profile permit it: it is used on the own process only");
     }

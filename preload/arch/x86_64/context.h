@@ -6,6 +6,7 @@
 
 #include "registers.h"
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
@@ -18,6 +19,9 @@ enum {
     PP_SAVED_WORD_SP = REG_RSP,
     PP_SAVED_WORD_PC = REG_RIP,
 };
+
+/* Where the first of them is, from the stack pointer with which a handler returns. */
+#define PP_SAVED_AT ((int32_t)offsetof(ucontext_t, uc_mcontext.gregs))
 
 static inline uintptr_t pp_context_pc(const ucontext_t *context)
 {

@@ -83,11 +83,12 @@ static inline struct pp_epilogue_step pp_epilogue_step(const uint8_t *code)
     return (struct pp_epilogue_step){PP_EPILOGUE_NONE, 0, 0};
 }
 
-#define PP_STUB_SIZE 16 /* at most, of a procedure linkage table */
+#define PP_STUB_SIZE  16 /* at most, of a procedure linkage table */
+#define PP_STUB_ALIGN 16
 
 /* Returns the address of the pointer by which a stub at this address jumps: jmp *disp32(%rip), after endbr64 and bnd
- * where it has these. 0: it is no such stub. */
-static inline uint64_t pp_stub_slot(const uint8_t code[PP_STUB_SIZE], uint64_t address)
+ * where it has these. 0: it is no such stub. *size: the stub's. */
+static inline uint64_t pp_stub_slot(const uint8_t code[PP_STUB_SIZE], uint64_t address, uint8_t *size)
 {
     static const uint8_t endbr64[] = {0xF3, 0x0F, 0x1E, 0xFA}, jump[] = {0xFF, 0x25};
     int32_t displacement;
@@ -96,6 +97,7 @@ static inline uint64_t pp_stub_slot(const uint8_t code[PP_STUB_SIZE], uint64_t a
     if (memcmp(code + at, jump, sizeof jump) != 0)
         return 0;
     memcpy(&displacement, code + at + sizeof jump, sizeof displacement);
+    *size = PP_STUB_SIZE;
     return address + at + sizeof jump + sizeof displacement + (uint64_t)(int64_t)displacement;
 }
 

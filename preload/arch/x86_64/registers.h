@@ -38,8 +38,8 @@ static inline uint32_t pp_registers_of_slots(uint32_t slots)
 #define PP_CALLEE_SAVED_MASK  (1u << PP_REG_RBX | 1u << PP_REG_FP | 1u << PP_REG_SP | 0xfu << PP_REG_R12)
 #define PP_ALL_REGISTERS_MASK 0xffffu
 
-/* Where a call puts the return address, from the callee's CFA. */
-#define PP_RETURN_ADDRESS_AT (-8)
+/* Where a call puts the return address, from the callee's CFA; fp_at: where the callee saves the frame pointer. */
+#define PP_RETURN_ADDRESS_AT(fp_at) (-8)
 
 /* Returns the address that code returns to, from the word that it was saved as. async-signal-safe. */
 static inline uintptr_t pp_return_address(uintptr_t saved)

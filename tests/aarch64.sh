@@ -1,0 +1,129 @@
+#!/bin/bash
+# The library on AArch64, under qemu-user: builds it, with checks, runs its unit tests, and profiles a Python of Debian's
+# arm64; this machine's pyprof reads that profile. Speaks TAP. Needs tests/deps.sh and tests/roots.sh arm64, and in a CI job
+# fails without them.
+#
+# qemu-user has no process_vm_readv, ptrace, seccomp and perf events, executes no program of its processor, and copies by
+# /proc/self/mem what mprotect forbids: what tests that, or another processor's registers, is not among the tests.
+set -u
+cd "$(dirname "$0")/.." || exit 1
+BUILD=${BUILD:-build}
+mkdir -p "$BUILD/aarch64"
+built=$(realpath "$BUILD/aarch64")
+# Those that cannot be: PP_TRACKED_RBX and the like, single steps, ptrace, PROT_NONE, exec.
+left_out='account disk interval loop meeting modules object_copies perf_map safe_copy symbols unwind_oracle unwind_rows'
+
+unset LD_PRELOAD MAKEFLAGS MFLAGS MAKELEVEL CC CFLAGS CPPFLAGS LDFLAGS "${!PYPROF_@}"
+
+one() {
+    local name=$1
+    shift
+    if "$@"; then
+        echo "ok - aarch64: $name"
+    else
+        echo "not ok - aarch64: $name"
+        status=1
+    fi
+}
+
+# What the machine lacks is a skipped test, but in a CI job a failed one.
+absent() {
+    if [ -n "${CI:-}" ]; then
+        echo "not ok - aarch64: $1"
+        exit 1
+    fi
+    echo "ok - aarch64 # SKIP $1"
+    exit 0
+}
+
+emulated() {
+    timeout 300 qemu-aarch64-static "$@"
+}
+
+status=0
+for tool in aarch64-linux-gnu-gcc qemu-aarch64-static; do
+    command -v "$tool" >/dev/null || absent "no $tool"
+done
+root=$(tests/roots.sh arm64 2>&1 | tail -n 1)
+python=$root/usr/bin/python3.11
+[ -x "$python" ] || absent "$root"
+
+libraries=$root/usr/lib/aarch64-linux-gnu
+tests=()
+for source in tests/unit/test_*.c; do
+    name=$(basename "$source" .c)
+    if [[ $name != test_tools_* && " $left_out " != *" ${name#test_} "* ]]; then
+        tests+=("$name")
+    fi
+done
+# Once, and not with and without checks.
+one "builds, no warning" make -j"$(nproc)" BUILD="$built" CC=aarch64-linux-gnu-gcc CFLAGS='-O2 -g1' CHECKS=-DPP_CHECKS \
+    CPPFLAGS="-idirafter $root/usr/include -idirafter $root/usr/include/aarch64-linux-gnu" \
+    LDFLAGS="-L$libraries -Wl,--dynamic-linker=$root/lib/ld-linux-aarch64.so.1 -Wl,--disable-new-dtags,-rpath,$libraries:$root/lib/aarch64-linux-gnu" \
+    "$built/libpyprof.so" "${tests[@]/#/$built/unit/}" "$built/unit/"{tls_forms_preload,tls_forms_static_preload}.so >&2
+[ "$status" -eq 0 ] || exit 1
+
+output=$(mktemp -d)
+trap 'rm -rf "$output"' EXIT
+for name in "${tests[@]}"; do
+    CMOCKA_MESSAGE_OUTPUT=TAP emulated "$built/unit/$name" >"$output/tap" 2>&1
+    ended=$?
+    sed "s|^\(not \)\?ok [0-9]* - |&aarch64: $name: |" "$output/tap"
+    if [ "$ended" -ne 0 ]; then
+        status=1
+        grep -q '^not ok' "$output/tap" || echo "not ok - aarch64: $name ended with status $ended"
+    fi
+done
+
+# profiled PYTHON-ARGUMENT...: into $output/log.
+profiled() {
+    rm -rf "$output/log"
+    emulated -E LD_PRELOAD="$built/libpyprof.so" -E PYPROF_OUT="$output/log" "$python" "$@"
+}
+
+cat >"$output/shares.py" <<'PYTHON'
+import threading, time, zlib
+
+def heavy():
+    return sum(i * i % 7 for i in range(30000))
+
+def light():
+    return sum(i * i % 7 for i in range(10000))
+
+def compress():
+    end = time.thread_time() + 1
+    data = bytes(range(256)) * 4096
+    while time.thread_time() < end:
+        zlib.compress(data, 9)
+
+def main():
+    end = time.thread_time() + 2
+    while time.thread_time() < end:
+        heavy()
+        light()
+
+thread = threading.Thread(target=compress)
+thread.start()
+main()
+thread.join()
+PYTHON
+
+# Of each function what it was given, of each stack all frames, and a sum that closes.
+shares() {
+    profiled "$output/shares.py" && "$BUILD/pyprof" report --json --native all "$output/log" >"$output/report.json" &&
+        "$BUILD/pyprof" export -f collapsed -o "$output/stacks" "$output/log" && python3 - "$output/report.json" "$output/stacks" <<'PYTHON'
+import json, sys
+report = json.load(open(sys.argv[1]))
+stacks = [line.rsplit(" ", 1) for line in open(sys.argv[2]) if line.strip()]
+total = sum(int(count) for _, count in stacks)
+def share(*words):
+    return sum(int(count) for stack, count in stacks if all(word in stack for word in words)) / total
+ratio = share("heavy") / share("light")
+print(f"heavy {share('heavy'):.3f} light {share('light'):.3f} compress {share('compress'):.3f} deflate {share('compress', 'deflate'):.3f} cut {share('truncated'):.3f}")
+assert 2 < ratio < 4.5, ratio
+assert share("compress", "deflate") > 0.8 * share("compress") > 0.15
+assert share("truncated") < 0.02
+PYTHON
+}
+one "a profile of Debian's Python 3.11 for arm64" shares
+exit $status
