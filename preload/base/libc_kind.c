@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "libc_kind.h"
 #include "../arch/arch.h"
-#include "libc.h"
 #include "proc_file.h"
 #include "safe_copy.h"
 #include "syscalls.h"
 #include <pthread.h>
+#include <stdlib.h>
 
 #define STAT_MAX             2048
 #define STAT_START_STACK     28 /* of proc(5): where the kernel has put argc */
@@ -46,8 +46,8 @@ bool pp_libc_find(void)
     if (!&_dl_debug_addr || *(const uintptr_t *)own != own || *(const int *)(own + PP_MUSL_TID) != pp_sys_gettid())
         return false;
     pp_libc_kind = musl;
-    pp_libc_kind.ends[0] = (uintptr_t)pp_real_symbol(RTLD_NEXT, "exit");
-    pp_libc_kind.ends[1] = (uintptr_t)pp_real_symbol(RTLD_NEXT, "pthread_exit");
+    pp_libc_kind.ends[0] = (uintptr_t)exit;
+    pp_libc_kind.ends[1] = (uintptr_t)pthread_exit;
     return true;
 }
 
