@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.." || exit 1
 BUILD=${1:-build}
 libc_allowed=(memcpy memset memmove memcmp)
 # Data of the rest of preload/ that the handler reads; no function belongs here.
-project_allowed=(pp_process)
+project_allowed=(pp_process pp_libc_kind)
 # Objects that may call through pointers: libunwind_walk.o calls libunwind, which is not async-signal-safe, and says so.
 indirect_allowed=(libunwind_walk.o)
 status=0
