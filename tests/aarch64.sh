@@ -78,7 +78,8 @@ done
 # profiled PYTHON-ARGUMENT...: into $output/log.
 profiled() {
     rm -rf "$output/log"
-    emulated -E LD_PRELOAD="$built/libpyprof.so" -E PYPROF_OUT="$output/log" "$python" "$@"
+    emulated -E LD_PRELOAD="$built/libpyprof.so" -E PYPROF_OUT="$output/log" \
+        -E PYPROF_HZ=250 -E PYPROF_MAX_OVERHEAD=50 "$python" "$@"
 }
 
 cat >"$output/shares.py" <<'PYTHON'
