@@ -292,19 +292,33 @@ uninstall:
 # gcc compiles it, and zig links it with that glibc's symbols and Debian 12's static libraries. The static libraries of a
 # system with a newer glibc may need what old_glibc.c does not have; the linker then says what.
 PACK        := python3 contrib/python/backend.py
-STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(shell $(CC) -print-file-name=lib$(name).a))
+STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(if $(WHEEL_ROOT),\
+                 $(WHEEL_ROOT)/usr/lib/$(PROCESSOR)-linux-gnu/lib$(name).a,$(shell $(CC) -print-file-name=lib$(name).a)))
+# Another processor's Debian, if the wheel is for that; then where the wheel goes, zig is, and a pyprof that runs here.
+WHEEL_ROOT  :=
+DIST        := $(BUILD)/dist
+ZIG_VENV     = $(BUILD)/venv/$(ZIG)
+RUNS_HERE   :=
 ZIG         := ziglang==0.17.1
 WHEEL_DIR   := $(BUILD)/wheel
 ZIG_LINK     = ZIG_GLOBAL_CACHE_DIR=$(abspath $(BUILD))/zig ZIG_LOCAL_CACHE_DIR=$(abspath $(BUILD))/zig \
-               $(BUILD)/venv/$(ZIG)/bin/python -m ziglang cc -target x86_64-linux-gnu.2.17
+               $(ZIG_VENV)/bin/python -m ziglang cc -target $(PROCESSOR)-linux-gnu.2.17
 
-.PHONY: wheel wheel-programs sdist
+.PHONY: wheel wheel-aarch64 wheel-programs sdist
 wheel: $(WHEEL_DIR)/manylinux/pyprof $(WHEEL_DIR)/manylinux/libpyprof.so
-	$(QUIET)tools/man/make.sh $< $(<D)/share
-	$(QUIET)$(PACK) wheel $(<D) $(BUILD)/dist $(STATIC_LIBS)
+	$(QUIET)tools/man/make.sh $(or $(RUNS_HERE),$<) $(<D)/share
+	$(QUIET)$(PACK) wheel $(<D) $(DIST) $(STATIC_LIBS)
+
+# The wheel for AArch64, on any processor.
+wheel-aarch64: $(BUILD)/pyprof
+	@tests/deps.sh wheel-aarch64
+	$(QUIET)root=$$(tests/roots.sh arm64 | tail -n 1) && \
+	  $(MAKE) --no-print-directory BUILD=$(BUILD)/wheel-aarch64 CC=aarch64-linux-gnu-gcc WHEEL_ROOT=$$root DIST=$(BUILD)/dist \
+	    ZIG_VENV='$(ZIG_VENV)' RUNS_HERE=$(BUILD)/pyprof \
+	    CPPFLAGS="-idirafter $$root/usr/include -idirafter $$root/usr/include/aarch64-linux-gnu" wheel
 
 sdist:
-	$(QUIET)$(PACK) sdist $(BUILD)/dist
+	$(QUIET)$(PACK) sdist $(DIST)
 
 # What the source distribution builds and installs: for this system, with its shared libraries.
 wheel-programs: $(WHEEL_DIR)/linux/pyprof $(WHEEL_DIR)/linux/libpyprof.so
@@ -320,7 +334,7 @@ $(WHEEL_DIR)/linux/pyprof: $(WHEEL_OBJ)
 $(WHEEL_DIR)/manylinux/pyprof: $(WHEEL_OBJ) $(BUILD)/obj/contrib/python/old_glibc.o
 	@tests/deps.sh wheel
 	@mkdir -p $(@D)
-	$(QUIET)tests/venv.sh $(BUILD)/venv/$(ZIG) $$(command -v python3) $(ZIG) >/dev/null
+	$(QUIET)tests/venv.sh $(ZIG_VENV) $$(command -v python3) $(ZIG) >/dev/null
 	@echo '  LINK $@'
 	$(QUIET)$(ZIG_LINK) $(TOOLS_LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^ $(STATIC_LIBS) -lm -ldl -lpthread
 

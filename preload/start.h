@@ -19,7 +19,7 @@ void pp_start_if_initialized(void);
 void pp_config_read(void);
 
 /* Whether the program finds this library's functions and not those of another copy of it, under another path, which has
- * come first: both would profile the process. In control.c. */
+ * come first: both would profile the process. In api.c. */
 bool pp_is_first_copy(void);
 
 /* Installs our atfork handlers; returns false if libc refuses. They keep the flush thread out of the loader while a

@@ -1,12 +1,17 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
 # one before) | accuracy (bench, and profilers to compare with) | wheel (demo, and what the wheel is linked with) |
-# deb (build, and what makes a Debian package).
+# wheel-aarch64 (wheel, and what compiles for that processor) | deb (build, and what makes a Debian package).
 # Prints nothing and needs no rights when nothing is missing.
 set -eu
 
 want=${1:-check}
 missing=
+other_processor=
+case $want in
+wheel-aarch64) want=wheel other_processor=1 ;;
+check | long) other_processor=1 ;;
+esac
 
 # need PACKAGE TEST...: PACKAGE is missing when TEST fails.
 need() {
@@ -65,6 +70,11 @@ if [ "$want" = wheel ] || [ "$want" = check ] || [ "$want" = long ]; then
     need libbz2-dev has_file /usr/lib/*/libbz2.a
 fi
 
+if [ -n "$other_processor" ]; then
+    need gcc-aarch64-linux-gnu has_command aarch64-linux-gnu-gcc
+    need libc6-dev-arm64-cross has_file /usr/aarch64-linux-gnu/include/stdio.h
+fi
+
 # `make bench` measures libunwind beside our walk.
 if [ "$want" != build ] && [ "$want" != demo ] && [ "$want" != wheel ] && [ "$want" != deb ]; then
     need libunwind-dev has_file /usr/include/libunwind.h /usr/include/*/libunwind.h
@@ -103,8 +113,6 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need strace has_command strace
     # for tests/aarch64.sh
     need qemu-user-static has_command qemu-aarch64-static
-    need gcc-aarch64-linux-gnu has_command aarch64-linux-gnu-gcc
-    need libc6-dev-arm64-cross has_file /usr/aarch64-linux-gnu/include/stdio.h
     # a 32-bit child
     need gcc-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
     need dwz has_command dwz

@@ -11,7 +11,7 @@ library=$BUILD/libpyprof.so
 # The functions that the library interposes: those marked PP_EXPORT there, each with its reason, and syscall in assembler.
 interposed=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/interpose/*.c; echo syscall)
 # Those that a program may call.
-offered_to_programs=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/control.c)
+offered_to_programs=$(grep -ohP '^PP_EXPORT .*?\K\w+(?=\()' preload/api.c)
 floor=2.17
 status=0
 

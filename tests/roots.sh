@@ -4,7 +4,7 @@
 #     trixie   a Debian trixie with its python3.13
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
-#     arm64    of a Debian bookworm for arm64 its python3.11, and what the unit tests are linked with; runs under qemu-user
+#     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
@@ -20,7 +20,7 @@ apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
-arm64_packages=(python3.11 libcmocka-dev libunwind-dev)
+arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -187,7 +187,10 @@ fetch_packages() {
     of_archive "$directory" deb bookworm "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
     "${apt[@]}" --download-only -y --no-install-recommends install "${arm64_packages[@]}"
     for package in "$directory"/cache/archives/*.deb; do
-        dpkg-deb -x "$package" "$root"
+        case ${package##*/} in
+        libc6-dev_*) ;; # the cross compiler has its own
+        *) dpkg-deb -x "$package" "$root" ;;
+        esac
     done
 }
 
@@ -240,7 +243,7 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    arm64) recipe="1 ${arm64_packages[*]}" ;;
+    arm64) recipe="2 ${arm64_packages[*]}" ;;
     *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and arm64" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then

@@ -29,7 +29,9 @@ VERSION = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)
 NAME = "libpyprof-" + VERSION
 INFO = NAME + ".dist-info"
 # The older name is for pip before 20.3.
-MANYLINUX = "manylinux2014_x86_64.manylinux_2_17_x86_64"
+MANYLINUX = "manylinux2014_{0}.manylinux_2_17_{0}"
+# By ELF's number of the processor: its name, and Debian's.
+PROCESSORS = {62: ("x86_64", "amd64"), 183: ("aarch64", "arm64")}
 ZIP_EPOCH = 315532800  # 1980, the first year that a zip file can have
 EPOCH = max(int(os.environ.get("SOURCE_DATE_EPOCH", "0")), ZIP_EPOCH)
 
@@ -73,8 +75,14 @@ def metadata(licence, licence_files):
     )
 
 
+def processor_of(program):
+    return PROCESSORS[int.from_bytes(program[18:20], "little")]
+
+
 def write_wheel(programs, directory, tag, libraries):
     """Writes the wheel of the programs for `tag`, in which these static libraries are linked; returns its name."""
+    processor, debians_name = processor_of((programs / "pyprof").read_bytes())
+    tag = tag.format(processor)
     files = {}
     for path in sorted((HERE / "libpyprof").iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":
@@ -90,7 +98,7 @@ def write_wheel(programs, directory, tag, libraries):
     licences.update(third_party.licences(libraries))
     for name, text in licences.items():
         files["%s/licenses/%s" % (INFO, name)] = text
-    files[INFO + "/sboms/libpyprof.cdx.json"] = third_party.bill_of_materials(VERSION, libraries)
+    files[INFO + "/sboms/libpyprof.cdx.json"] = third_party.bill_of_materials(VERSION, libraries, debians_name)
     files[INFO + "/METADATA"] = metadata(third_party.expression(libraries), sorted(licences)).encode()
     files[INFO + "/WHEEL"] = "".join(
         ["Wheel-Version: 1.0\nGenerator: libpyprof\nRoot-Is-Purelib: false\n"]
@@ -144,9 +152,10 @@ def write_sdist(directory):
 
 def check_platform():
     libc = platform.libc_ver()[0]
+    supported = [name for name, _ in PROCESSORS.values()]
     here = "%s on %s%s" % (sys.platform, platform.machine(), ", no glibc" if libc != "glibc" else "")
-    if not sys.platform.startswith("linux") or platform.machine() != "x86_64" or libc != "glibc" or sys.maxsize < 2**32:
-        raise SystemExit("libpyprof: supported is Linux on x86-64 with glibc, not %s" % here)
+    if not sys.platform.startswith("linux") or platform.machine() not in supported or libc != "glibc" or sys.maxsize < 2**32:
+        raise SystemExit("libpyprof: supported is Linux on x86-64 and AArch64 with glibc, not %s" % here)
 
 
 def check_tools():
@@ -186,7 +195,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if made.returncode:
             sys.stderr.write(made.stdout.decode(errors="replace"))
             raise SystemExit("libpyprof: make failed: see above")
-        return write_wheel(pathlib.Path(build) / "wheel/linux", pathlib.Path(wheel_directory), "linux_x86_64", [])
+        return write_wheel(pathlib.Path(build) / "wheel/linux", pathlib.Path(wheel_directory), "linux_{0}", [])
 
 
 def build_sdist(sdist_directory, config_settings=None):

@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is linked into the wheel's pyprof, and under which licences: the libraries are those of Debian packages."""
 
+import gzip
 import json
 import pathlib
+import re
 import subprocess
 
-# By the library's file name: the project that it is of, and its licence.
+# By the library's file name: the project that it is of, its licence, and Debian's package of it.
 PROJECTS = {
-    "libdw": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
-    "libelf": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later"),
-    "libiberty": ("libiberty", "GPL-2.0-or-later WITH GCC-exception-2.0"),  # of it the demangler, cp-demangle.c
-    "libz": ("zlib", "Zlib"),
-    "liblzma": ("xz", "LicenseRef-Public-Domain"),
-    "libbz2": ("bzip2", "bzip2-1.0.6"),
+    "libdw": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libdw-dev"),
+    "libelf": ("elfutils", "LGPL-3.0-or-later OR GPL-2.0-or-later", "libelf-dev"),
+    # of it the demangler, cp-demangle.c
+    "libiberty": ("libiberty", "GPL-2.0-or-later WITH GCC-exception-2.0", "libiberty-dev"),
+    "libz": ("zlib", "Zlib", "zlib1g-dev"),
+    "liblzma": ("xz", "LicenseRef-Public-Domain", "liblzma-dev"),
+    "libbz2": ("bzip2", "bzip2-1.0.6", "libbz2-dev"),
 }
 COMMON = ("GPL-2", "GPL-3", "LGPL-3")
 
@@ -27,22 +30,28 @@ library: build libpyprof's source distribution of this version, which links what
 """
 
 
+def debian_root(library):
+    """The root of the Debian that the library is of: that of this system, or one that was unpacked (tests/roots.sh)."""
+    return pathlib.Path(library).resolve().parents[3]
+
+
+def version_and_source(root, package):
+    if root == pathlib.Path("/"):
+        command = ["dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package]
+        return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().split("\t")
+    # what is only unpacked is in no list of dpkg's
+    with gzip.open(str(root / "usr/share/doc" / package / "changelog.Debian.gz"), "rt") as changes:
+        source, version = re.match(r"(\S+) \((\S+)\)", changes.readline()).groups()
+    return version, source
+
+
 def packages(libraries):
     """One for each library: (name of the library, Debian's package, version, source package)."""
     found = []
     for path in libraries:
-        owner = subprocess.run(
-            ["dpkg-query", "-S", str(pathlib.Path(path).resolve())], check=True, stdout=subprocess.PIPE
-        ).stdout.decode()
-        package = owner.split(":")[0]
-        version, source = (
-            subprocess.run(
-                ["dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package], check=True, stdout=subprocess.PIPE
-            )
-            .stdout.decode()
-            .split("\t")
-        )
-        found.append((pathlib.Path(path).stem, package, version, source))
+        name = pathlib.Path(path).stem
+        package = PROJECTS[name][2]
+        found.append((name, package, *version_and_source(debian_root(path), package)))
     return found
 
 
@@ -51,11 +60,12 @@ def licences(libraries):
     if not libraries:
         return {}
     lines, files = "", {}
+    root = debian_root(libraries[0])
     for name, package, version, source in packages(libraries):
-        project, licence = PROJECTS[name]
+        project, licence, _ = PROJECTS[name]
         lines += "    %-10s of %s, %s\n               Debian package %s %s, source package %s\n" % (
             name, project, licence, package, version, source)  # fmt: skip
-        files["copyright." + name] = pathlib.Path("/usr/share/doc", package, "copyright").read_bytes()
+        files["copyright." + name] = (root / "usr/share/doc" / package / "copyright").read_bytes()
     for name in COMMON:
         files[name] = pathlib.Path("/usr/share/common-licenses", name).read_bytes()
     files["NOTICE"] = (NOTICE % lines).encode()
@@ -84,7 +94,7 @@ def component(kind, name, version, licence, purl, reference):
     }
 
 
-def bill_of_materials(version, libraries):
+def bill_of_materials(version, libraries, architecture):
     """CycloneDX, without a time: equal wheels have equal bytes."""
     whole = component("application", "libpyprof", version, "Apache-2.0", "pkg:pypi/libpyprof@" + version, "libpyprof")
     parts = [
@@ -93,7 +103,7 @@ def bill_of_materials(version, libraries):
             name,
             debian,
             PROJECTS[name][1],
-            "pkg:deb/debian/%s@%s?arch=amd64" % (package, debian.replace("+", "%2B").replace(":", "%3A")),
+            "pkg:deb/debian/%s@%s?arch=%s" % (package, debian.replace("+", "%2B").replace(":", "%3A"), architecture),
             name,
         )
         for name, package, debian, _ in packages(libraries)

@@ -3,12 +3,14 @@
  * emulator that has no such call.
  *
  * Handlers run on the program's threads, so the descriptor is in the program's table: one number, as high as the
- * program is unlikely to want, that no exec inherits. The program may close it and reuse the number at any moment, from
- * any thread. So the number is held to be ours only while its file is, before each read: no file of the program's is
- * read. And after each read: what was closed meanwhile has not become this file again, since it is opened in no table
- * that another thread uses; hence what was read comes from it. Then it is not opened again before the next fork, and
- * samples have native frames only. Nothing is ever written to the descriptor, and it is closed in the child of fork
- * alone, which has one thread: there it is the parent's memory, and the child opens its own. */
+ * program is unlikely to want, that no exec inherits. The program may close it and use the number for another file at
+ * any moment, from any thread. So each copy checks twice which file the number has. Before: no file of the program's is
+ * read, but one that takes the place in that very moment, and a read by offset changes nothing in it. After: then all
+ * that was read came from our memory, since what was closed does not become this file again: it is opened in no table
+ * that other threads use. A program that has closed it gets native frames only; the child of its next fork opens its
+ * own. There, and nowhere else, ours is closed, for it is the parent's memory and the child has one thread.
+ *
+ * It also reads pages that the program has made unreadable, which process_vm_readv refuses. */
 #ifndef PP_BASE_MEMORY_FILE_H
 #define PP_BASE_MEMORY_FILE_H
 

@@ -3,7 +3,7 @@
 #include "../capture/capture.h"
 #include "../capture/pairing.h"
 #include "../modules/modules.h"
-#include "../python/greenlet.h"
+#include "../python/greenlet_switch.h"
 #include <string.h>
 
 #define MAX_SAMPLE                                                                                                     \

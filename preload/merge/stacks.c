@@ -11,7 +11,7 @@
 #include "../common/pseudo_frames.h"
 #include "../modules/jit_code.h"
 #include "../python/eval_ranges.h"
-#include "../python/greenlet.h"
+#include "../python/greenlet_switch.h"
 #include "awaiting.h"
 #include "code_objects.h"
 #include "stack_frames.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds threads that were not registered, and those that are gone without a word. The kernel's count of threads says
- * whether there are any; /proc/self/task names them. Ends that threads report are in registry.c.
+ * whether there are any; /proc/self/task names them. Ends that threads report are in registry.c; account.c takes a
+ * thread whose clock cannot be read as gone.
  *
  * A thread without a slot is a suspect at first: a thread that is being made through us exists before it has written
  * its tid into its slot, and may wait for its first turn on a CPU for seconds. It uses next to no CPU before, so a

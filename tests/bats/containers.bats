@@ -88,6 +88,44 @@ read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,r
     done
 }
 
+# RHEL 8's: no close_range, clone3, openat2, faccessat2, pidfd_getfd.
+@test "the system calls of Linux 4.18: threads, forks, a pool and an exec are profiled at ticks, which is said" {
+    cat >children.py <<'EOF'
+import multiprocessing, os, subprocess, sys, time
+
+
+def burn(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        sum(range(1000))
+
+
+if __name__ == "__main__" and sys.argv[1:]:
+    burn(0.4)
+elif __name__ == "__main__":
+    pid = os.fork()
+    if pid == 0:
+        burn(0.4)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    with multiprocessing.get_context("fork").Pool(2) as pool:
+        pool.map(burn, [0.4, 0.4], chunksize=1)
+        pool.close()
+        pool.join()
+    subprocess.check_call([sys.executable, __file__, "again"])
+EOF
+    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    info >info.json
+    grep -q 'no perf events: the kernel has no descriptor table' info.json || fail "info does not say why: $(cat info.json)"
+    WHERE="on Linux 4.18"
+    whole
+    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" children.py >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    [ ! -s out.txt ] || fail "it says: $(cat out.txt)"
+    reader accounting <(info)
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt burn)" 1600000000 15 "burn in four children"
+}
+
 @test "neither process_vm_readv nor /proc: native frames only, and one line says so" {
     needs_namespaces -m
     NAMESPACES=()

@@ -4,7 +4,7 @@ load lib/helper
 setup_file() {
     make -C "$ROOT" -s BUILD="$BUILD" wheel sdist >"$BATS_FILE_TMPDIR/make.log" 2>&1 || fail "$(tail -n 20 "$BATS_FILE_TMPDIR/make.log")"
     DIST=$BUILD/dist
-    WHEEL=$(echo "$DIST"/libpyprof-*.whl)
+    WHEEL=$(echo "$DIST"/libpyprof-*x86_64.whl)
     SDIST=$(echo "$DIST"/libpyprof-*.tar.gz)
     export DIST WHEEL SDIST
 }
@@ -242,9 +242,9 @@ backend.get_requires_for_build_wheel()"
     lines_of err.txt 1 ' lacks libdw-dev, libiberty-dev \('
     ! CC=no-such-compiler backend '' 2>err.txt || fail "did not miss anything"
     lines_of err.txt 1 ' lacks no-such-compiler '
-    for other in 'sys.platform = "darwin"' 'sys.platform = "win32"' 'platform.machine = lambda: "aarch64"' 'platform.libc_ver = lambda: ("", "")'; do
+    for other in 'sys.platform = "darwin"' 'sys.platform = "win32"' 'platform.machine = lambda: "riscv64"' 'platform.libc_ver = lambda: ("", "")'; do
         ! backend "$other" 2>err.txt || fail "$other: no word"
-        lines_of err.txt 1 '^libpyprof: supported is Linux on x86-64 with glibc, not '
+        lines_of err.txt 1 '^libpyprof: supported is Linux on x86-64 and AArch64 with glibc, not '
     done
     # The headers are those of the Debian packages that a build from a clone needs, but for ISA-L.
     # shellcheck disable=SC2016
@@ -271,4 +271,22 @@ import backend; print(*sorted(backend.HEADERS.values()), sep='\n')" | sort | dif
     for file in "$WHEEL" "$SDIST"; do
         cmp "$file" "clone/build/dist/$(basename "$file")"
     done
+}
+
+# bats test_tags=long
+@test "the wheel for AArch64: programs of that processor for glibc 2.17, which profile a Python and show it under qemu-user" {
+    make -C "$ROOT" -s BUILD="$BUILD" wheel-aarch64 >make.log 2>&1 || fail "$(tail -n 20 make.log)"
+    /usr/bin/python3 -m zipfile -e "$DIST"/libpyprof-*manylinux_2_17_aarch64.whl wheel
+    root=$("$ROOT/tests/roots.sh" arm64 | tail -n 1)
+    library=$(echo "$PWD"/wheel/*.data/data/lib/pyprof/libpyprof.so)
+    tool=$(echo wheel/*.data/scripts/pyprof)
+    for file in "$tool" "$library"; do
+        readelf -h "$file" | grep -q 'Machine: *AArch64' || fail "$file"
+        newest=$(readelf -V "$file" | grep -oE 'GLIBC_2\.[0-9]+' | sort -uV | tail -n 1)
+        [ "$newest" = GLIBC_2.17 ] || fail "$file needs $newest"
+    done
+    chmod +x "$tool"
+    qemu-aarch64-static -E LD_PRELOAD="$library" -E PYPROF_OUT=out "$root/usr/bin/python3.11" "$WORKLOADS/spin.py" 1 >spin.txt
+    qemu-aarch64-static -L "$root" "$tool" report out >report.txt
+    grep -qE '^ +[0-9.]+ s +[5-9][0-9]\.. %.*  spin ' report.txt || fail "$(cat report.txt)"
 }

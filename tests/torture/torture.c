@@ -13,7 +13,7 @@
 #include "../../preload/modules/modules.h"
 #include "../../preload/python/eval_ranges.h"
 #include "../../preload/python/find.h"
-#include "../../preload/python/greenlet.h"
+#include "../../preload/python/greenlet_switch.h"
 #include "../../preload/python/line_table.h"
 #include "../unit/libc_functions.h"
 #include "contexts.h"

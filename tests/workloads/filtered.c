@@ -1,10 +1,11 @@
-/* Runs a program under a filter as containers have it: filtered docker|old|absent COMMAND... The calls of docker's
- * default profile that matter to profilers are refused, for "old" process_vm_readv as well (as on kernels before 4.8);
- * for "absent" they are not there, as under an emulator. */
+/* Runs a program under a filter: filtered docker|old|absent|4.18 COMMAND... The calls of docker's default profile that
+ * matter to profilers are refused, for "old" process_vm_readv as well (as on kernels before 4.8); for "absent" they are
+ * not there, as under an emulator. Linux 4.18 has no call that is newer: from pidfd_send_signal on. */
 #include <errno.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,11 +47,17 @@ int main(int argc, char **argv)
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
     };
     unsigned short count = 1;
-    size_t calls = argc > 2 && strcmp(argv[1], "docker") == 0 ? REFUSED - 1 : REFUSED;
-    unsigned error = argc > 2 && strcmp(argv[1], "absent") == 0 ? ENOSYS : EPERM;
+    const char *how = argc > 2 ? argv[1] : "";
+    bool is_old_kernel = strcmp(how, "4.18") == 0;
+    size_t calls = is_old_kernel ? 0 : strcmp(how, "docker") == 0 ? REFUSED - 1 : REFUSED;
+    unsigned error = strcmp(how, "absent") == 0 ? ENOSYS : EPERM;
     for (size_t i = 0; i < calls; i++) {
         rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, refused[i], 0, 1);
         rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error);
+    }
+    if (is_old_kernel) {
+        rules[count++] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, SYS_pidfd_send_signal, 0, 1);
+        rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS);
     }
     rules[count++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     struct sock_fprog program = {count, rules};

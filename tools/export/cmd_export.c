@@ -28,10 +28,6 @@ static void complain_of_format(const struct pt_cli *cli)
         pt_error("%s: no format has this extension; use --format NAME, or one of these:\n%s", cli->output, known.data);
 }
 
-/* The limits for formats that show times: more samples are merged over time. */
-#define MAX_TIMED_SAMPLES (1u << 21)
-#define MAX_WHOLE_STACKS  (1u << 17)
-
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
 {
     if (profile->bin_ns)
@@ -68,27 +64,20 @@ int pt_cmd_export(const struct pt_cli *cli)
         pt_error("%s is a profile: write to another file", cli->output);
         return PT_EXIT_USAGE;
     }
-    struct pt_load_request request = cli->request;
-    request.callers = request.by_roots = true;
-    request.timed = request.merge_intervals = request.plain = format->flags & PT_FORMAT_TIMED;
-    if (!request.traces && format->flags & (PT_FORMAT_APART | PT_FORMAT_BESIDE))
-        request.traces = format->flags & PT_FORMAT_APART ? PT_TRACES_APART : PT_TRACES_BESIDE;
-    request.most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MAX_WHOLE_STACKS : MAX_TIMED_SAMPLES;
-    if (!cli->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
-        request.select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;
-    if (format->flags & PT_FORMAT_STACKS && !cli->threads && !cli->processes && !cli->gil)
-        request.keep = PT_KEEP_STACKS;
-    struct pt_profile *profile = pt_load(&request);
-    if (!profile)
-        return PT_EXIT_DATA;
-    say_merged(profile, format);
     const struct pt_export_options options = {
         .samples = cli->unit && strcmp(cli->unit, "samples") == 0,
         .lines = cli->lines,
         .threads = cli->threads,
         .processes = cli->processes,
         .gil = cli->gil,
+        .native = cli->native,
     };
+    struct pt_load_request request = cli->request;
+    pt_format_request(format, &options, &request);
+    struct pt_profile *profile = pt_load(&request);
+    if (!profile)
+        return PT_EXIT_DATA;
+    say_merged(profile, format);
     struct job job = {profile, format, &options};
     bool written = pt_write_output(cli->output, write_profile, &job);
     if (written)

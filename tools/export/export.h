@@ -8,9 +8,12 @@
 
 #include "../model/model.h"
 
+struct pt_load_request;
+
 struct pt_export_options {
     bool samples; /* the weight is the number of samples, not CPU nanoseconds */
     bool lines, threads, processes, gil;
+    bool native; /* which native frames are shown was asked for */
     bool events; /* pprof: with the labels that OpenTelemetry's log records have */
 };
 
@@ -64,6 +67,10 @@ extern const size_t pt_format_count;
 /* Returns NULL when there is none. */
 const struct pt_format *pt_format_named(const char *name);
 const struct pt_format *pt_format_of_path(const char *path);
+
+/* Has the request load what the format shows with these options. */
+void pt_format_request(const struct pt_format *format, const struct pt_export_options *options,
+                       struct pt_load_request *request);
 
 /* Appends all of them with their extension, a line each, or as a table for people. */
 void pt_formats_list(struct pt_buffer *text);

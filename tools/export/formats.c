@@ -1,49 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <inttypes.h>
 #include <string.h>
 
 #include "../base/output.h"
-#include "../base/terminal_text.h"
 #include "../model/frame_text.h"
-#include "../view/call_tree.h"
-#include "../view/summary.h"
+#include "../model/request.h"
 #include "export.h"
 
-void pt_export_collapsed(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
-{
-    const struct pt_view_options view_options = {options->lines, options->threads, options->processes,
-                                                 options->gil,   PT_NONE,          PT_NONE};
-    struct pt_view *view = pt_view_new(profile, &view_options);
-    PT_AUTO_BUFFER line = {0};
-    PT_AUTO_FREE size_t *ends =
-        pt_alloc(view->nodes.count, sizeof *ends); /* length of the line up to and with the node */
-    for (uint32_t at = pt_view_next(view, 0, 0); at != PT_NONE; at = pt_view_next(view, at, 0)) {
-        const struct pt_view_node *node = &view->nodes.items[at];
-        line.length = ends[node->parent];
-        if (line.length)
-            pt_buffer_text(&line, ";");
-        /* Frames are separated by ';' and end at the line's end. */
-        size_t start = line.length;
-        pt_shown_text(&line, pt_string(profile, node->text), 0);
-        for (size_t i = start; i < line.length; i++)
-            if (line.data[i] == ';')
-                line.data[i] = ':';
-        ends[at] = line.length;
-        uint64_t weight = options->samples ? node->count : node->ns;
-        if (weight)
-            fprintf(out, "%s %" PRIu64 "\n", line.data, weight);
-    }
-    pt_view_free(view);
-}
-
-/* The format has no comments; its readers draw nothing for a stack without weight. */
-void pt_export_collapsed_file(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
-{
-    PT_AUTO_BUFFER line = {0};
-    pt_export_collapsed(profile, options, out);
-    pt_summary_append_accounting(profile, &line);
-    fprintf(out, "[accounting: %s] 0\n", line.data);
-}
+/* The limits for formats that show times: more samples are merged over time. */
+#define MAX_TIMED_SAMPLES (1u << 21)
+#define MAX_WHOLE_STACKS  (1u << 17)
 
 const struct pt_format pt_formats[] = {
 #define X(...) {__VA_ARGS__},
@@ -70,6 +35,20 @@ const struct pt_format *pt_format_of_path(const char *path)
     /* callgrind.out.PID is what kcachegrind opens */
     bool callgrind = strncmp(pt_base_name(path), "callgrind.out", strlen("callgrind.out")) == 0;
     return callgrind ? pt_format_named("callgrind") : NULL;
+}
+
+void pt_format_request(const struct pt_format *format, const struct pt_export_options *options,
+                       struct pt_load_request *request)
+{
+    request->callers = request->by_roots = true;
+    request->timed = request->merge_intervals = request->plain = format->flags & PT_FORMAT_TIMED;
+    if (!request->traces && format->flags & (PT_FORMAT_APART | PT_FORMAT_BESIDE))
+        request->traces = format->flags & PT_FORMAT_APART ? PT_TRACES_APART : PT_TRACES_BESIDE;
+    request->most_samples = format->flags & PT_FORMAT_WHOLE_STACKS ? MAX_WHOLE_STACKS : MAX_TIMED_SAMPLES;
+    if (!options->native && format->flags & (PT_FORMAT_ALL | PT_FORMAT_PYTHON))
+        request->select.native = format->flags & PT_FORMAT_ALL ? PT_NATIVE_ALL : PT_NATIVE_NONE;
+    if (format->flags & PT_FORMAT_STACKS && !options->threads && !options->processes && !options->gil)
+        request->keep = PT_KEEP_STACKS;
 }
 
 void pt_formats_list(struct pt_buffer *text)

@@ -2,7 +2,8 @@
 /*
  * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, trace, package or label:KEY.
  *
- * A task has also what it gave to a thread: samples there have no task, but one that awaits them.
+ * A task has also what it gave to a thread: samples there have no task, but one that awaits them. The table: by_table.c
+ * of report/.
  */
 #ifndef PT_QUERY_GROUP_H
 #define PT_QUERY_GROUP_H

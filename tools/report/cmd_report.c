@@ -39,7 +39,7 @@ static bool print_json(const struct pt_report *report)
         pt_report_trace_json(report, &json);
     pt_report_functions_json(report, PT_NONE, PT_NONE, &json);
     if (report->cli->request.by)
-        pt_report_values_json(report, &json);
+        pt_report_by_json(report, &json);
     pt_report_packages_json(report, &json);
     pt_report_lines_json(report, &json);
     pt_report_threads_json(report, false, &json);
@@ -136,7 +136,7 @@ static void print_next(const struct pt_report *report)
 static void print_tables(const struct pt_report *report)
 {
     if (!report->cli->request.by)
-        pt_report_values_unasked(report);
+        pt_report_by_unasked(report);
     if (report->cli->processes || report->cli->threads)
         pt_report_split(report, report->cli->threads);
     else

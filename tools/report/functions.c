@@ -14,7 +14,7 @@
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
     if (report->cli->request.by)
-        pt_report_values(report, process, thread);
+        pt_report_by(report, process, thread);
     else
         pt_report_functions(report, process, thread);
 }

@@ -44,12 +44,12 @@ void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t
 
 /* CPU time by the values that --by asks for; without it a short table of endpoints, tasks or greenlets, if there are
  * any. */
-void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread);
-void pt_report_values_unasked(const struct pt_report *report);
+void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thread);
+void pt_report_by_unasked(const struct pt_report *report);
 /* Returns a pattern for --focus that the endpoint with most CPU time matches; NULL without endpoints, if only a part is
  * selected, or if its name is long or no plain text. The caller frees. */
 char *pt_report_hot_endpoint(const struct pt_report *report);
-void pt_report_values_json(const struct pt_report *report, struct pt_json *json);
+void pt_report_by_json(const struct pt_report *report, struct pt_json *json);
 
 /* The trace that --trace asks for: when and where it ran, CPU time by span. */
 void pt_report_trace(const struct pt_report *report);

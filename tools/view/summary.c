@@ -146,8 +146,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
                    : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
-                     "ticks, where only perf events see it: 'pyprof doctor' says whether they are permitted, "
-                     "PYPROF_CLOCK=perf uses them for all threads");
+                     "ticks. Perf events see that work ('pyprof doctor' says whether they are permitted, "
+                     "PYPROF_CLOCK=perf uses them for all threads), except for what it does in system calls");
     }
     if (is_uneven(sum))
         warn(

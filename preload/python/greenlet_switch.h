@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Greenlet switches C stacks under the interpreter: which native frames are whose. Flush thread only. */
-#ifndef PP_PYTHON_GREENLET_H
-#define PP_PYTHON_GREENLET_H
+#ifndef PP_PYTHON_GREENLET_SWITCH_H
+#define PP_PYTHON_GREENLET_SWITCH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -7,7 +7,7 @@
  *
  * From 3.12 on the frames of a greenlet are relinked around their shims while it is suspended; a chain sampled in the
  * middle of that is torn, and the owner of the C stack is unknown too. */
-#include "greenlet.h"
+#include "greenlet_switch.h"
 #include "../arch/arch.h"
 #include "../base/arena.h"
 #include "../base/safe_copy.h"

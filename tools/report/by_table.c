@@ -425,7 +425,7 @@ static void print_table(struct table *table, const struct values *values, const 
     print_first(table, values, shown, print_remainder);
 }
 
-void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t thread)
+void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thread)
 {
     const char *by = report->cli->request.by;
     struct table table = table_of(report);
@@ -444,7 +444,7 @@ void pt_report_values(const struct pt_report *report, uint32_t process, uint32_t
     free(values.items);
 }
 
-void pt_report_values_unasked(const struct pt_report *report)
+void pt_report_by_unasked(const struct pt_report *report)
 {
     static const char *const answers[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     const size_t count = sizeof answers / sizeof answers[0];
@@ -488,7 +488,7 @@ char *pt_report_hot_endpoint(const struct pt_report *report)
     return pattern.data;
 }
 
-void pt_report_values_json(const struct pt_report *report, struct pt_json *json)
+void pt_report_by_json(const struct pt_report *report, struct pt_json *json)
 {
     struct values values = values_of(report, report->cli->request.by, PT_NONE, PT_NONE, false);
     const struct table table = table_of(report);
