@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base/arena.h"
+#include "base/libc.h"
 #include "base/loader_lock.h"
 #include "base/memory_file.h"
 #include "base/process.h"
@@ -110,5 +111,10 @@ static void after_fork_in_child(void)
 
 bool pp_fork_watch(void)
 {
-    return __register_atfork && __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+    if (__register_atfork)
+        return __register_atfork(before_fork, after_fork_in_parent, after_fork_in_child, NULL) == 0;
+    /* glibc has none in the library: each program has its own, which calls the function above */
+    int (*atfork)(void (*)(void), void (*)(void), void (*)(void));
+    *(void **)&atfork = pp_real_symbol(RTLD_DEFAULT, "pthread_atfork");
+    return atfork && atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }

@@ -6,6 +6,7 @@
 #include "base/config.h"
 #include "base/filter_trial.h"
 #include "base/libc.h"
+#include "base/libc_kind.h"
 #include "base/loader_copy.h"
 #include "base/loader_lock.h"
 #include "base/mappings.h"
@@ -39,9 +40,6 @@ static bool copies_work; /* memory that may be unmapped can be read */
 /* In a page that the loader has written to anyway: what has nothing to do takes no fault for it. */
 static bool dormant = true;
 
-/* Where the kernel put argc: above every frame of the main thread. musl has no such variable and is not profiled. */
-extern const uintptr_t *__libc_stack_end __attribute__((weak));
-
 __attribute__((destructor)) static void unloaded(void)
 {
     if (!dormant)
@@ -71,8 +69,8 @@ static void note_birth(void)
     pp_process.start.process_cpu_ns = pp_sys_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
     pp_process.start.thread_cpu_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     pp_process.start.children_cpu_ns = pp_children_cpu_ns();
-    pp_process.main_stack_top = (uintptr_t)__libc_stack_end;
-    pp_process.main_stack_low = pp_process.main_stack_top - main_stack_size();
+    pp_process.main_stack_top = pp_libc_main_stack_top();
+    pp_process.main_stack_low = pp_process.main_stack_top ? pp_process.main_stack_top - main_stack_size() : 0;
     if (pp_syscall4(SYS_getrusage, RUSAGE_SELF, (long)&usage, 0, 0) != 0)
         return;
     pp_process.start.voluntary_switches = (uint64_t)usage.ru_nvcsw;
@@ -91,13 +89,18 @@ static void on_thread_end(struct pp_slot *slot)
 /* The first Python, readable or not, is the reason to profile this process. */
 static bool start_profiling(void)
 {
-    if (!&__libc_stack_end)
-        return false; /* not glibc */
     if (getauxval(AT_SECURE))
         return false; /* more privileged than the user that chose its environment and directory */
     if (!pp_is_first_copy())
         return false;
     pp_warn_remember_stderr();
+    if (!pp_libc_find()) {
+        pp_warn_once(PP_CAUSE_START,
+                     "the C library is neither glibc nor musl as this pyprof knows it: process %u is "
+                     "not profiled",
+                     (unsigned)pp_sys_getpid());
+        return false;
+    }
     pp_directory_remember_root();
     pp_config_read();
     pp_capture.traces_kept = pp_config.traces != 0;
@@ -149,9 +152,9 @@ static void begin_here(void)
         atomic_store(&pp_process.main_watched, is_main);
         uintptr_t low = pp_process.main_stack_low, top = pp_process.main_stack_top, end;
         if (!is_main) {
-            top = self > here ? self & ~(uintptr_t)7 : 0;
             if (!pp_mapping_around(here, &low, &end))
                 low = 0;
+            top = pp_libc_stack_top(self, here, &low);
         }
         pp_thread_begin(slot, low, top);
     }
@@ -169,6 +172,8 @@ static bool add_pythons(void)
             dormant = false;
             first = start_profiling();
         }
+        if (!pp_libc_find())
+            continue;
         if (first && (!pp_process.python_version[0] || (!why && !python_count)))
             memcpy(pp_process.python_version, candidate.version, sizeof candidate.version);
         if (!why && python_count == PP_MAX_PYTHONS)

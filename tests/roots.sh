@@ -4,6 +4,7 @@
 #     trixie   a Debian trixie with its python3.13
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
+#     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library
 #     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
@@ -20,6 +21,13 @@ apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
+musl_options=(--enable-shared --disable-test-modules --with-ensurepip=no)
+# As the compilers of musl's own distributions do; musl-gcc does not.
+musl_linking=-Wl,--eh-frame-hdr
+# They need libraries that Debian has for glibc only, or take long to compile.
+musl_without=(zlib _bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curses_panel readline nis _tkinter
+    ossaudiodev _uuid _crypt spwd audioop _decimal _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw
+    _elementtree pyexpat _lsprof)
 arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
@@ -221,6 +229,37 @@ make_free_threaded() {
     rm -rf "$work"
 }
 
+# musl-gcc is Debian's compiler: it names the other libc when CPython's configure asks what it compiles for.
+write_musl_compiler() {
+    printf '%s\n' '#!/bin/sh' 'case "$*" in' '*-print-multiarch*) echo x86_64-linux-musl ;;' \
+        '*) exec musl-gcc "$@" ;;' 'esac' >"$1"
+    chmod 755 "$1"
+}
+
+# Compiled as fast as it can be: no tests run it for long. `make install` would compile the library three times.
+make_musl() {
+    local root=$1 log=$2 work=$1/source library=$1/lib/python3.11
+    needs musl-gcc make
+    mkdir -p "$work"
+    quietly "$log" fetch_source "$work" python3.11 bookworm
+    quietly "$log" tar -C "$work" --strip-components=1 -xf "$work"/python3.11_*.orig.tar.?z
+    write_musl_compiler "$work/musl-cc"
+    (
+        cd "$work"
+        unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS
+        export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1" LDFLAGS="$musl_linking -Wl,-rpath,$root/lib"
+        printf '%s\n' '*disabled*' "${musl_without[@]}" >Modules/Setup.local
+        quietly "$log" ./configure --prefix="$root" "${musl_options[@]}"
+        quietly "$log" make -j"$(nproc)"
+        quietly "$log" make bininstall
+    )
+    rm -rf "$work"/Lib/{test,idlelib,lib2to3,tkinter,turtledemo,ensurepip,distutils}
+    mkdir -p "$library"
+    cp -r "$work"/Lib/. "$library"
+    cp -r "$work"/build/lib.*/. "$library/lib-dynload"
+    rm -rf "$work"
+}
+
 # works NAME DIRECTORY: what the tests cannot do without.
 works() {
     local python pythons=()
@@ -228,6 +267,7 @@ works() {
     sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
+    musl) "$2/bin/python3.11" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' ;;
     arm64) qemu-aarch64-static "$2/usr/bin/python3.11" -c 'import ctypes, hashlib, json, zlib' ;;
     esac
     for python in "${pythons[@]}"; do
@@ -243,8 +283,9 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
+    musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     arm64) recipe="2 ${arm64_packages[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t and arm64" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl and arm64" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -259,6 +300,7 @@ ready() {
             bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
+            musl) make_musl "$root" "$log" ;;
             arm64) make_arm64 "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
@@ -270,7 +312,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | arm64 ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl | arm64 ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

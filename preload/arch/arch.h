@@ -8,6 +8,7 @@
 #if defined(__x86_64__) && defined(__linux__)
 #include "x86_64/context.h"
 #include "x86_64/memory.h"
+#include "x86_64/musl.h"
 #include "x86_64/opcodes.h"
 #include "x86_64/plt.h"
 #include "x86_64/registers.h"
@@ -18,6 +19,7 @@
 #elif defined(__aarch64__) && defined(__linux__)
 #include "aarch64/context.h"
 #include "aarch64/memory.h"
+#include "aarch64/musl.h"
 #include "aarch64/opcodes.h"
 #include "aarch64/plt.h"
 #include "aarch64/registers.h"

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_names.h"
 #include "../arch/arch.h"
+#include "libc_kind.h"
 #include "loader_copy.h"
 #include "loader_lock.h"
 #include "safe_copy.h"
@@ -232,11 +233,9 @@ bool pp_elf_tls_word(uintptr_t base, uintptr_t dynamic, uint64_t module, const c
     return true;
 }
 
-extern struct r_debug _r_debug __attribute__((weak)); /* musl has none */
-
 bool pp_elf_find_next(const char *names, void **found)
 {
-    const struct link_map *object = &_r_debug ? _r_debug.r_map : NULL;
+    const struct link_map *object = pp_libc_objects();
     while (object && object->l_ld != _DYNAMIC)
         object = object->l_next;
     if (!object)
@@ -310,7 +309,7 @@ static uintptr_t bound_address(const struct tables *tables, uintptr_t base, uint
 static bool have_rivals(const struct dl_phdr_info *own, const char *const *names, unsigned count)
 {
     bool listed = false;
-    for (const struct link_map *object = &_r_debug ? _r_debug.r_map : NULL; object; object = object->l_next) {
+    for (const struct link_map *object = pp_libc_objects(); object; object = object->l_next) {
         struct tables tables;
         ElfW(Sym) symbol;
         bool is_own = object->l_addr == own->dlpi_addr;

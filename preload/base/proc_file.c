@@ -4,6 +4,7 @@
 #include "syscalls.h"
 #include <dirent.h>
 #include <fcntl.h>
+#include <string.h>
 #include <sys/stat.h>
 
 #define PATH_BYTES    64
@@ -26,6 +27,14 @@ size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size)
 {
     char path[PATH_BYTES];
     return pp_read_file(pp_format(path, sizeof path, "/proc/self/task/%u/%s", (unsigned)tid, leaf), buffer, size);
+}
+
+const char *pp_stat_field(const char *stat, unsigned number)
+{
+    const char *at = strrchr(stat, ')'); /* of the name, the second field, which may hold anything */
+    for (unsigned field = 2; at && field < number; field++)
+        at = strchr(at + 1, ' ');
+    return at ? at + 1 : NULL;
 }
 
 void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, void *argument), void *argument)

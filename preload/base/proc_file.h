@@ -11,6 +11,9 @@ size_t pp_read_file(const char *path, char *buffer, size_t size);
 /* Reads /proc/self/task/TID/leaf like pp_read_file. */
 size_t pp_read_task_file(int tid, const char *leaf, char *buffer, size_t size);
 
+/* Returns the text of a field of proc(5)'s /proc/PID/stat from the third on; NULL if there is none. */
+const char *pp_stat_field(const char *stat, unsigned number);
+
 /* Calls `each` for the first `most` entries of an open directory, from where it was read to. Flush thread, or at start.
  */
 void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, void *argument), void *argument);

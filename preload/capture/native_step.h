@@ -4,6 +4,7 @@
 #ifndef PP_CAPTURE_NATIVE_STEP_H
 #define PP_CAPTURE_NATIVE_STEP_H
 
+#include "../base/libc_kind.h"
 #include "native_walk.h"
 #include "safe_read.h"
 #include <stdatomic.h>
@@ -13,6 +14,7 @@
 #define WORD         sizeof(uintptr_t)
 #define EPILOGUE_MAX 16  /* bytes of code that are decoded */
 #define MAX_COPIES   64  /* per walk, 0.5 µs each */
+#define START_MAX    512 /* bytes that libc has on a stack when it calls main or a thread's function; musl 150 */
 #define COPY_BYTES   256 /* aligned to their size, so that a copy stays in one page */
 
 struct walk {
@@ -247,6 +249,31 @@ static enum pp_reason step(struct walk *walk, const struct pp_unwind_rule *rule,
         return *outermost ? PP_REASON_NONE : PP_REASON_NATIVE_BAD_STACK;
     *end = cfa;
     return *outermost ? PP_REASON_NONE : step_with_cfa(walk, rule, cfa);
+}
+
+/* Returns the rule for a caller without unwind rows that is libc's: what calls main, or a thread's function, and then
+ * ends the process or the thread with the result. Nothing but their arguments is between it and the end of the stack.
+ * NULL: it is another. async-signal-safe. */
+static const struct pp_unwind_rule *rule_of_start(const struct walk *walk, enum pp_reason why)
+{
+    static const struct pp_unwind_rule outermost = {
+        .cfa_kind = PP_CFA_REGISTER, .cfa_register = PP_REG_SP, .lost = 1u << PP_TRACKED_RA};
+    static _Atomic uintptr_t known[2]; /* where these calls return to */
+    uint8_t code[PP_PASS_ON_SIZE];
+    if (!pp_libc_kind.undescribed || why != PP_REASON_NATIVE_NO_RULE || walk->at.exact || !walk->at.readable ||
+        walk->at.top - walk->at.registers[PP_REG_SP] > START_MAX)
+        return NULL;
+    for (unsigned i = 0; i < 2; i++)
+        if (atomic_load_explicit(&known[i], memory_order_relaxed) == walk->at.pc)
+            return &outermost;
+    if (!pp_safe_read(pp_sys_getpid(), code, walk->at.pc, sizeof code))
+        return NULL;
+    for (unsigned i = 0; i < 2; i++)
+        if (pp_passes_on_to(code, walk->at.pc, pp_libc_kind.ends[i])) {
+            atomic_store_explicit(&known[i], walk->at.pc, memory_order_relaxed);
+            return &outermost;
+        }
+    return NULL;
 }
 
 /* Finds the rule for an address in the tables, NULL if there is none. async-signal-safe. */

@@ -83,6 +83,8 @@ static void walk_outward(struct walk *walk, struct pp_native_stack *stack)
                 pp_links_drop(walk->links);
             continue;
         }
+        if (!rule)
+            rule = rule_of_start(walk, stack->reason);
         if (!rule) {
             stop(walk, stack);
             break;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "tls_word.h"
+#include "../base/libc_kind.h"
 #include "../base/process.h"
 #include "safe_read.h"
 
@@ -16,13 +17,17 @@ struct key_data {
     uintptr_t sequence, value;
 };
 
-/* Does what glibc's pthread_getspecific does, but also returns a value that has outlived its key. async-signal-safe. */
+/* Does what libc's pthread_getspecific does, but also returns a value that has outlived its key. async-signal-safe. */
 static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
 {
     uint32_t created = pp_u32((const void *)place, 0), key = pp_u32((const void *)place, sizeof created);
-    const struct key_data *first = (const struct key_data *)(pp_pthread_of(thread_pointer) + PP_DESCRIPTOR_SPECIFIC);
+    const struct key_data *first = (const struct key_data *)(pp_pthread_of(thread_pointer) + pp_libc_kind.specific);
     if (!created || key >= KEYS_MAX)
         return 0;
+    if (pp_libc_kind.specific_by_pointer) {
+        const uintptr_t *values = *(const uintptr_t *const *)first;
+        return values ? values[key] : 0;
+    }
     if (key < KEYS_IN_BLOCK)
         return first[key].value;
     const uintptr_t *blocks = (const uintptr_t *)(first + KEYS_IN_BLOCK);
@@ -35,17 +40,16 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
  * async-signal-safe. */
 static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_t *block, uintptr_t *value)
 {
-    struct dtv_entry copied[2];
+    uintptr_t copied[2]; /* how many entries there are, the block */
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    const struct dtv_entry *entries = (const struct dtv_entry *)dtv;
     struct iovec to = {copied, sizeof copied};
-    struct iovec from[] = {{(void *)(entries + PP_DTV_LENGTH_ENTRY), sizeof *copied},
-                           {(void *)(entries + word->module), sizeof *copied}};
+    struct iovec from[] = {{(void *)(dtv + (uintptr_t)(intptr_t)pp_libc_kind.dtv_length), sizeof *copied},
+                           {(void *)(dtv + word->module * pp_libc_kind.dtv_entry), sizeof *copied}};
     *block = 0;
-    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied ||
-        word->module > copied[0].block || copied[1].block == PP_DTV_UNALLOCATED || !pp_plausible(copied[1].block))
+    if (!pp_plausible(dtv) || pp_sys_safe_copy(pid, &to, 1, from, 2) != sizeof copied || word->module > copied[0] ||
+        copied[1] == PP_DTV_UNALLOCATED || !pp_plausible(copied[1]))
         return false;
-    *block = copied[1].block;
+    *block = copied[1];
     return pp_safe_read(pid, value, *block + (uintptr_t)word->offset, sizeof *value);
 }
 
@@ -71,8 +75,9 @@ uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_
         return *(const uintptr_t *)(known->address + (uintptr_t)word->offset);
     uintptr_t block;
     bool read = copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value);
-    *certain = outside && block && known->module == word->module && known->candidate == block;
-    if (outside)
+    bool lasts = pp_libc_kind.dtv_is_whole;
+    *certain = block && (lasts || (outside && known->module == word->module && known->candidate == block));
+    if (outside || lasts)
         *known = (struct pp_tls_block){word->module, *certain ? block : 0, block};
     return read ? value : 0;
 }
@@ -100,7 +105,7 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
 void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer)
 {
     const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
-    if (word->kind != PP_TLS_DYNAMIC || word->module > dtv[PP_DTV_LENGTH_ENTRY].block)
+    if (word->kind != PP_TLS_DYNAMIC || pp_libc_kind.dtv_is_whole || word->module > dtv[PP_DTV_LENGTH_ENTRY].block)
         return;
     const struct dtv_entry *entry = &dtv[word->module];
     if (entry->to_free != dtv[1].to_free || !pp_tls_is_static((int64_t)(entry->block - thread_pointer)))

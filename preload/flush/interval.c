@@ -2,6 +2,7 @@
 #include "interval.h"
 #include "../account/interval_data.h"
 #include "../account/short_threads.h"
+#include "../base/libc_kind.h"
 #include "../base/loader_lock.h"
 #include "../base/mappings.h"
 #include "../base/memory_file.h"
@@ -77,11 +78,10 @@ void pp_interval_stacks(void)
         uintptr_t sp = atomic_load_explicit(&slot->thread.unknown_stack_sp, memory_order_acquire), start, end;
         if (!sp || atomic_load(&slot->thread.stack_top) || !pp_mapping_around(sp, &start, &end))
             continue;
-        /* The kernel merges neighbours: above the stack may be memory that is unmapped one day. glibc puts a thread's
-         * descriptor above every frame. */
-        uintptr_t self = pp_pthread_of(slot->thread.thread_pointer) & ~(uintptr_t)7;
+        /* the kernel merges neighbours: above the stack may be memory that is unmapped one day */
+        uintptr_t top = pp_libc_stack_top(pp_pthread_of(slot->thread.thread_pointer), sp, &start);
         atomic_store(&slot->thread.stack_low, start);
-        atomic_store(&slot->thread.stack_top, self > sp && self < end ? self : end);
+        atomic_store(&slot->thread.stack_top, top && top < end ? top : end);
     }
 }
 

@@ -4,6 +4,7 @@
  */
 #include "lifecycle.h"
 #include "../base/libc.h"
+#include "../base/libc_kind.h"
 #include "../base/lock.h"
 #include "../base/message.h"
 #include "../base/process.h"
@@ -25,9 +26,8 @@
 #define STACK_SIZE_MAX (64u << 20) /* glibc takes every library's static TLS out of it */
 
 #define BIT(signal) ((uint64_t)1 << ((signal)-1))
-/* Signals that are never held back: those of a fault of the thread itself, and libc's to every thread (setuid). */
+/* Signals that are never held back, as are libc's own: those of a fault of the thread itself. */
 #define FAULTS (BIT(SIGILL) | BIT(SIGTRAP) | BIT(SIGABRT) | BIT(SIGBUS) | BIT(SIGFPE) | BIT(SIGSEGV) | BIT(SIGSYS))
-#define LIBCS  (BIT(32) | BIT(33))
 
 static pthread_t thread;
 
@@ -43,8 +43,8 @@ static bool start_thread(uint32_t without)
     sigset_t all, before;
     pthread_attr_t attributes;
     pp_loaded_objects_set_gate(pp_fork_gate_enter, pp_fork_gate_leave);
-    /* through libc: a raw mask would also hold back the signals by which setuid reaches every thread */
     __builtin_memset(&all, 0xff, sizeof all);
+    all.__val[0] = ~pp_libc_kind.own_signals;
     if (libc->pthread_attr_init(&attributes) != 0)
         return true;
     libc->pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -178,7 +178,7 @@ void pp_flush_at_exit(void)
 {
     if (!pp_flush_thread_runs())
         return;
-    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, ~(FAULTS | LIBCS)), pending = pending_here();
+    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, ~(FAULTS | pp_libc_kind.own_signals)), pending = pending_here();
     if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);

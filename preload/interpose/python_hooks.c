@@ -12,7 +12,7 @@
 #include <string.h>
 
 #define STAT_MAX           2048
-#define FIELDS_TO_THREADS  18 /* num_threads is the 20th field of proc(5), the 18th after the name's ')' */
+#define STAT_THREADS       20 /* of proc(5): num_threads */
 #define FINALIZED_PAUSE_NS 1000000
 #define FINALIZED_PAUSES   11 /* two of their checks */
 
@@ -31,12 +31,10 @@ static FILE *open_stat_of_one_thread(const char *mode)
     *(void **)&open_memory = pp_real_symbol(RTLD_DEFAULT, "fmemopen");
     size_t length = pp_read_file("/proc/self/stat", text, sizeof text - 1);
     text[length] = 0;
-    char *field = strrchr(text, ')');
-    for (int i = 0; field && i < FIELDS_TO_THREADS; i++)
-        field = strchr(field + 1, ' ');
-    if (!open_memory || !field || strncmp(field, " 2 ", 3) != 0)
+    const char *field = pp_stat_field(text, STAT_THREADS);
+    if (!open_memory || !field || strncmp(field, "2 ", 2) != 0)
         return NULL;
-    field[1] = '1';
+    text[field - text] = '1';
     return open_memory(text, length, mode);
 }
 

@@ -3,6 +3,7 @@
  * for us; before profiling starts and in the child of vfork it only passes the call through. Here: the functions that
  * make threads. */
 #include "../base/libc.h"
+#include "../base/libc_kind.h"
 #include "../base/mappings.h"
 #include "../base/process.h"
 #include "../start.h"
@@ -16,12 +17,10 @@ static void *run_thread(void *argument)
     struct pp_slot *slot = argument;
     void *(*start)(void *) = slot->thread.start_routine;
     void *start_argument = slot->thread.start_argument;
-    /* glibc puts a thread's descriptor at the top of its stack, above every frame */
-    uintptr_t here = (uintptr_t)__builtin_frame_address(0), self = (uintptr_t)pthread_self();
+    uintptr_t low = 0, size = slot->thread.stack_size;
+    uintptr_t top = pp_libc_stack_top((uintptr_t)pthread_self(), (uintptr_t)__builtin_frame_address(0), &low);
     pp_thread_bind(slot);
-    uintptr_t top = self > here ? self & ~(uintptr_t)7 : 0;
-    pp_thread_begin(slot, top > slot->thread.stack_size && slot->thread.stack_size ? top - slot->thread.stack_size : 0,
-                    top);
+    pp_thread_begin(slot, !low && size && top > size ? top - size : low, top);
     return start(start_argument);
 }
 

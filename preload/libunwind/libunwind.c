@@ -149,6 +149,9 @@ static const char *load(void)
 {
     const struct pp_real *libc = pp_real();
     int (*get_context)(void *);
+    library.loader_lock = (const _Atomic int *)pp_loader_lock();
+    if (!library.loader_lock)
+        return "the loader's lock is not where glibc has it";
     /* when the program calls it, its blocking of all signals does not block ours: a thread would wait for itself */
     if (libc->dlopen && libc->dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
         return "the program uses " LIBRARY " itself";
@@ -168,9 +171,6 @@ static const char *load(void)
         !flush_cache || !local_space)
         return LIBRARY " lacks functions that are needed (1.3 or later has them)";
     library.error_location = __errno_location;
-    library.loader_lock = (const _Atomic int *)pp_loader_lock();
-    if (!library.loader_lock)
-        return "the loader's lock is not where glibc has it";
     if (!works(get_context))
         return LIBRARY " does not find the way out of its own caller";
     try_memory(get_context);

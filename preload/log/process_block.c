@@ -120,11 +120,9 @@ static void find_arguments(struct pp_segment *segment)
     char path[OWN_PATH_MAX];
     uintptr_t places[4] = {0};
     buffer[pp_read_file(own_path("stat", path), buffer, sizeof buffer - 1)] = 0;
-    const char *at = strrchr(buffer, ')');
-    for (unsigned field = 2; at && field < ARG_START_FIELD; field++)
-        at = strchr(at + 1, ' ');
-    for (unsigned i = 0; at && i < 4; i++)
-        for (at++; *at >= '0' && *at <= '9'; at++)
+    const char *at = pp_stat_field(buffer, ARG_START_FIELD);
+    for (unsigned i = 0; at && i < 4; i++, at++)
+        for (; *at >= '0' && *at <= '9'; at++)
             places[i] = 10 * places[i] + (uintptr_t)(*at - '0');
     segment->arguments = places[0];
     segment->arguments_size = places[3] > places[0] ? places[3] - places[0] : 0;

@@ -13,8 +13,8 @@
 
 static bool is_vdso(const char *name)
 {
-    static const char prefix[] = "linux-vdso.so";
-    return strncmp(name, prefix, sizeof prefix - 1) == 0;
+    static const char glibcs[] = "linux-vdso.so", musls[] = "linux-gate.so";
+    return strncmp(name, glibcs, sizeof glibcs - 1) == 0 || strncmp(name, musls, sizeof musls - 1) == 0;
 }
 
 static void find_path(const struct pp_loaded_object *object, const char *name, char *path)

@@ -6,6 +6,7 @@
 #include "find.h"
 #include "../base/elf_names.h"
 #include "../base/libc.h"
+#include "../base/libc_kind.h"
 #include "../base/loader_copy.h"
 #include "../base/loader_lock.h"
 #include "../base/message.h"
@@ -269,6 +270,8 @@ static const char *check(struct search *search)
     struct pp_python *python = search->python;
     if (search->why)
         return search->why;
+    if (!pp_libc_find())
+        return "its C library is not known to this pyprof";
     if (HEX_LEVEL(search->version) < LEVEL_CANDIDATE)
         return "it is a pre-release";
     const char *why = fit_layout(python, search->version);

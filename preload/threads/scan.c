@@ -8,6 +8,7 @@
  * suspect is adopted when it has used SUSPECT_CPU_NS and has still no slot at the next scan. A thread that has reported
  * its end keeps its slot for as long as the kernel has it. */
 #include "scan.h"
+#include "../base/libc_kind.h"
 #include "../base/memory_file.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
@@ -63,8 +64,8 @@ static int *known_place(int tid)
 
 void pp_threads_learn_descriptor(void)
 {
-    if (*(const int *)((uintptr_t)pthread_self() + PP_DESCRIPTOR_TID) == pp_sys_gettid())
-        atomic_store(&pp_capture.descriptor_tid_offset, PP_DESCRIPTOR_TID);
+    if (*(const int *)((uintptr_t)pthread_self() + pp_libc_kind.tid) == pp_sys_gettid())
+        atomic_store(&pp_capture.descriptor_tid_offset, pp_libc_kind.tid);
 }
 
 /* A thread that was not made through us. Its thread pointer is read by its own first signal (handler/sample.c). */

@@ -2,7 +2,9 @@
 #include "signal.h"
 #include "../base/config.h"
 #include "../base/libc.h"
+#include "../base/libc_kind.h"
 #include "../base/lock.h"
+#include "../base/message.h"
 #include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
@@ -102,6 +104,11 @@ bool pp_signal_install(void)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
     struct sigaction before;
+    if (pp_libc_kind.own_signals >> (pp_config.signal - 1) & 1) {
+        pp_warn_once(PP_CAUSE_CONFIG_SIGNAL, "PYPROF_SIGNAL=%d: %s keeps that signal for itself: using SIGURG",
+                     pp_config.signal, pp_libc_kind.name);
+        pp_config.signal = SIGURG;
+    }
     if (!pp_real()->sigaction || pp_real()->sigaction(pp_config.signal, NULL, &before) != 0)
         return false;
     if (pp_go_is_loaded())

@@ -142,7 +142,7 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
     if (program->class && !*program->interpreter) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is static: it has no loader that could preload anything");
         pt_remedy(findings, "use a dynamically linked build of it");
-    } else if (strstr(program->interpreter, "musl")) {
+    } else if (strstr(program->interpreter, "musl") && program->machine != EM_X86_64) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is of musl libc (%s), not of glibc", program->interpreter);
         pt_remedy(findings, "use an interpreter for glibc: Debian's images in place of Alpine's");
     } else if (*program->sanitizer && !strstr(preload ? preload : "", program->sanitizer)) {
@@ -152,6 +152,9 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
                   "preload it too, before: LD_PRELOAD=%s:" PT_LIBRARY "; or ASAN_OPTIONS=verify_asan_link_order=0",
                   program->sanitizer);
     } else {
+        if (strstr(program->interpreter, "musl"))
+            pt_find(findings, PT_LEVEL_OK, TOPIC,
+                    "the program is of musl libc: functions of libc are shown, but stacks may have a gap behind them");
         return true;
     }
     return false;

@@ -37,23 +37,23 @@ static inline bool pp_thread_pointer(uintptr_t *pointer)
     return pp_syscall4(SYS_arch_prctl, PP_ARCH_GET_FS, (long)pointer, 0, 0) == 0;
 }
 
-#define PP_TCB_WORDS 3
+#define PP_TCB_WORDS 1
 
-/* Whether the words that were copied from the thread pointer are the head of glibc's TCB: tcbhead_t.self points to
- * itself. async-signal-safe. */
+/* Whether the words that were copied from the thread pointer are the head of libc's TCB: its first word, glibc's
+ * tcbhead_t.tcb and musl's pthread.self, points to itself. async-signal-safe. */
 static inline bool pp_is_tcb(const uintptr_t words[PP_TCB_WORDS], uintptr_t thread_pointer)
 {
-    return words[2] == thread_pointer;
+    return words[0] == thread_pointer;
 }
 
-/* Returns the pthread_t of the thread with this thread pointer: glibc's descriptor begins with the TCB.
+/* Returns the pthread_t of the thread with this thread pointer: libc's descriptor begins with the TCB.
  * async-signal-safe. */
 static inline uintptr_t pp_pthread_of(uintptr_t thread_pointer)
 {
     return thread_pointer;
 }
 
-/* Returns the thread pointer of a thread that glibc has made, the calling one. */
+/* Returns the thread pointer of a thread that libc has made, the calling one. */
 static inline uintptr_t pp_own_thread_pointer(void)
 {
     return (uintptr_t)pthread_self();

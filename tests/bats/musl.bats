@@ -1,0 +1,165 @@
+# Programs of musl, as on Alpine: the library is the same, and so are the profiles.
+load lib/helper
+
+setup_file() {
+    if ! MUSL_ROOT=$("$BATS_TEST_DIRNAME/../roots.sh" musl 2>&1); then
+        [ -z "${CI:-}" ] || { echo "$MUSL_ROOT" && return 1; }
+        skip "${MUSL_ROOT##*$'\n'}"
+    fi
+    export MUSL_ROOT
+    # As the compilers of musl's own distributions do.
+    musl-gcc -O1 -g -Wl,--eh-frame-hdr -o "$BATS_FILE_TMPDIR/libc_calls" "$BATS_TEST_DIRNAME/../workloads/libc_calls.c"
+}
+
+setup() {
+    prepare
+    MUSL_PYTHON=$MUSL_ROOT/bin/python3.11
+    LIBPYTHON=$MUSL_ROOT/lib/libpython3.11.so.1.0
+}
+
+# closes: the sums of all processes, and what the library says of itself.
+closes() {
+    info >info.json
+    reader accounting info.json
+    [ ! -s stderr.txt ] || fail "stderr: $(cat stderr.txt)"
+}
+
+@test "a C program: threads on stacks of any kind, signals, changes of the user, children; with an interpreter all are sampled" {
+    "$BATS_FILE_TMPDIR/libc_calls" >plain.txt
+    profiled "$BATS_FILE_TMPDIR/libc_calls" >with.txt 2>stderr.txt
+    diff plain.txt with.txt
+    [ ! -e pyprof.out ] || fail "a program without Python has a profile"
+    profiled "$BATS_FILE_TMPDIR/libc_calls" "$LIBPYTHON" 0.2 >with.txt 2>>stderr.txt
+    diff plain.txt with.txt
+    collapsed >stacks.txt
+    for kind in usual small own detached child; do
+        cpu_near "$(awk -v name=";burn_$kind " 'index($0, name) { ns += $NF } END { printf "%d", ns }' stacks.txt)" 200000000 15 "burn_$kind"
+    done
+    for kind in usual small own detached; do
+        # What is above is libc's function that starts threads.
+        reader stacks stacks.txt '.* \(ld-musl.*' 'run \(libc_calls\)' "burn_$kind .*"
+    done
+    reader stacks stacks.txt '.* \(ld-musl.*' 'main \(libc_calls\)' 'children .*' 'burn_child .*'
+    closes
+}
+
+@test "threads of Python: each function has its CPU, native and Python frames are paired, stacks are whole" {
+    mkdir truth
+    profiled "$MUSL_PYTHON" "$WORKLOADS/measured_threads.py" truth busy 4 1.6 2>stderr.txt
+    closes
+    collapsed >stacks.txt
+    reader cpu_used truth info.json
+    reader split truth stacks.txt info.json 15
+    reader stacks stacks.txt '.* \(ld-musl.*' 'thread_run \(libpython.*' 'Thread._bootstrap \(.*' 'busy_0 \(.*'
+    # Only what calls libc's own functions is not known, which have no unwind information.
+    ! grep -F '[native stack truncated' stacks.txt | grep -vE '\[native stack truncated[^;]*\];[^;]* \(ld-musl' ||
+        fail "stacks are not whole"
+}
+
+@test "what runs in libc is under the Python function that called it" {
+    cat >copies.py <<'END'
+import sys, time
+def in_libc(ns):
+    data, end = bytes(1 << 20), time.thread_time_ns() + ns
+    while time.thread_time_ns() < end:
+        bytearray(data)
+in_libc(500_000_000)
+END
+    profiled "$MUSL_PYTHON" copies.py 2>stderr.txt
+    closes
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt in_libc)" 500000000 10 in_libc
+    reader stacks stacks.txt 'main \(python.*' 'Py_RunMain .*' '<module> \(copies.*' 'in_libc \(.*' 'memcpy \(ld-musl.*'
+}
+
+@test "fork, multiprocessing, daemons' ends: a file for each process, CPU of all" {
+    spent=$(profiled "$MUSL_PYTHON" "$WORKLOADS/pool.py" fork 2>stderr.txt)
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt pool_job)" "$spent" 10 "pool_job"
+    closes
+    rm -r pyprof.out
+    mkdir truth
+    profiled "$MUSL_PYTHON" -W ignore "$WORKLOADS/forks.py" truth 2>stderr.txt
+    [ "$(log_files | wc -l)" -eq 2 ] || fail "expected two files: $(log_files)"
+    closes
+}
+
+@test "a change of the user reaches every thread, ours too, also while the profile ends" {
+    cat >user.py <<'END'
+import os, threading
+def work():
+    sum(i * i for i in range(200_000))
+for _ in range(20):
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads: thread.start()
+    for _ in range(20): os.setresuid(*os.getresuid())
+    for thread in threads: thread.join()
+    if os.fork() == 0:
+        os.setresuid(*os.getresuid())
+        os._exit(0)
+    os.wait()
+def to_the_end():
+    while True: os.setresuid(*os.getresuid())
+threading.Thread(target=to_the_end, daemon=True).start()
+print("done")
+END
+    TIMEOUT=60 profiled "$MUSL_PYTHON" user.py >out.txt 2>stderr.txt
+    grep -qx 'done' out.txt
+    closes
+}
+
+@test "tasks and threads have their names: what a thread keeps under a key is found" {
+    cat >tasks.py <<'END'
+import asyncio, threading, time
+def spin(ns):
+    end = time.thread_time_ns() + ns
+    while time.thread_time_ns() < end: sum(range(1000))
+async def one(): spin(300_000_000)
+async def both():
+    await asyncio.gather(asyncio.create_task(one(), name="first"), asyncio.create_task(one(), name="second"))
+thread = threading.Thread(target=asyncio.run, args=(both(),), name="loop")
+thread.start()
+thread.join()
+END
+    profiled "$MUSL_PYTHON" tasks.py 2>stderr.txt
+    closes
+    for name in first second; do
+        collapsed --focus "task=$name" >stacks.txt
+        cpu_near "$(reader inclusive stacks.txt spin)" 300000000 15 "task $name"
+    done
+    collapsed --thread loop >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt spin)" 600000000 10 "thread loop"
+}
+
+@test "children of the other libc start undisturbed and are profiled" {
+    cat >children.py <<'END'
+import os, subprocess, sys
+def burn_here(): sum(i * i for i in range(2_000_000))
+burn_here()
+if len(sys.argv) > 1:
+    print(subprocess.run(["/bin/echo", "child"], capture_output=True, text=True).stdout, end="")
+    subprocess.run([sys.argv[1], __file__], check=True)
+    os.execv(sys.argv[2], [sys.argv[2], __file__])
+END
+    for pair in "$MUSL_PYTHON $PYTHON" "$PYTHON $MUSL_PYTHON"; do
+        rm -rf pyprof.out
+        # shellcheck disable=SC2086
+        profiled ${pair% *} children.py ${pair#* } ${pair#* } >out.txt 2>stderr.txt
+        [ "$(cat out.txt)" = child ] || fail "$(cat out.txt)"
+        closes
+        info | grep -c '"pid"' >processes.txt
+        collapsed --processes | grep burn_here | cut -d';' -f1 | sort -u >burnt.txt
+        [ "$(wc -l <burnt.txt)" -eq 3 ] || fail "three programs have burnt: $(cat burnt.txt)"
+    done
+}
+
+@test "what musl has for itself or lacks is said in one line; doctor knows" {
+    PYPROF_SIGNAL=34 profiled "$MUSL_PYTHON" -c 'sum(i * i for i in range(2000000))' 2>stderr.txt
+    lines_of stderr.txt 1 'PYPROF_SIGNAL=34: musl keeps that signal'
+    PYPROF_UNWIND=libunwind profiled "$MUSL_PYTHON" -c 'sum(i * i for i in range(2000000))' 2>stderr.txt
+    lines_of stderr.txt 1 'PYPROF_UNWIND=libunwind: .*: using the own unwind rows'
+    PYPROF_SIGNAL=35 profiled "$MUSL_PYTHON" -c 'sum(i * i for i in range(2000000))' 2>stderr.txt
+    closes
+    "$PYPROF" doctor -- "$MUSL_PYTHON" >doctor.txt || fail "$(cat doctor.txt)"
+    unwrapped <doctor.txt | grep -q 'the program is of musl libc' || fail "$(cat doctor.txt)"
+}
