@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "due.h"
 #include "../capture/capture.h"
+#include "../capture/safe_read.h"
 
 #define CORRECT_SHARE 16   /* this part of what is missing is made up for by each sample */
 #define PHASES_KEPT   256u /* signals: with 36 a thread whose rounds leave an eighth of the tick free is in step */
@@ -95,6 +96,16 @@ static bool tick_counts(struct pp_slot_thread *thread, uint64_t cpu_ns, uint64_t
     return true;
 }
 
+/* Whether the signal has come in a system call. async-signal-safe. */
+static bool is_in_call(const ucontext_t *registers)
+{
+    uint8_t code[PP_CALL_CODE_BYTES + 1];
+    bool read =
+        PP_CALL_CODE_BYTES &&
+        pp_safe_read(pp_sys_getpid(), code, pp_context_pc(registers) - PP_CALL_CODE_BYTES / 2, PP_CALL_CODE_BYTES);
+    return pp_context_in_call(registers, read ? code : NULL);
+}
+
 /* Whether the tick that calls has met the kernel working for the thread. What the kernel does for our own signals is in
  * the event's period: at fine rates a part of the ticks meets that. async-signal-safe. */
 static bool met_kernel(struct pp_slot_thread *thread, bool in_call, uint64_t cpu_ns)
@@ -126,7 +137,7 @@ static bool tick_is_due(struct pp_slot *slot, const struct pp_signal *signal, ui
     struct pp_slot_thread *thread = &slot->thread;
     uint64_t cpu_ns = signal->cpu_ns;
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed), since_ns;
-    bool in_kernel = met_kernel(thread, pp_context_in_call(signal->registers), cpu_ns);
+    bool in_kernel = met_kernel(thread, is_in_call(signal->registers), cpu_ns);
     if (!tick_counts(thread, cpu_ns, &since_ns))
         return false;
     uint64_t event_ns = last_event_ns(slot),

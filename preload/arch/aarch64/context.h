@@ -5,6 +5,7 @@
 #ifndef PP_ARCH_AARCH64_CONTEXT_H
 #define PP_ARCH_AARCH64_CONTEXT_H
 
+#include "opcodes.h"
 #include "registers.h"
 #include <signal.h>
 #include <stdbool.h>
@@ -56,13 +57,15 @@ static inline void pp_context_set(ucontext_t *context, uintptr_t pc, uintptr_t s
     context->uc_mcontext.regs[PP_REG_RA] = 0;
 }
 
-bool pp_calls_kernel(uintptr_t pc);
+/* The bytes around the pc, half before it and half from it on, by which pp_context_in_call decides. */
+#define PP_CALL_CODE_BYTES 8
 
 /* Whether the thread was in a system call, which has just returned or is to start again. No register says so, but the
- * instruction before or at the pc. */
-static inline bool pp_context_in_call(const ucontext_t *context)
+ * instruction before or at the pc; `code`: NULL if it cannot be read, as code that is executable only. */
+static inline bool pp_context_in_call(const ucontext_t *context, const uint8_t *code)
 {
-    return pp_calls_kernel(pp_context_pc(context));
+    (void)context;
+    return code && (pp_instruction(code) == PP_CODE_SVC_0 || pp_instruction(code + 4) == PP_CODE_SVC_0);
 }
 
 /* What the kernel takes of a stack for a signal, before it had AT_MINSIGSTKSZ (Linux 4.18). */

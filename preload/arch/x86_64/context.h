@@ -54,10 +54,13 @@ static inline void pp_context_set(ucontext_t *context, uintptr_t pc, uintptr_t s
     context->uc_mcontext.gregs[REG_RBP] = (greg_t)fp;
 }
 
+#define PP_CALL_CODE_BYTES 0 /* pp_context_in_call needs no code */
+
 /* Whether the thread was in a system call, which has just returned or is to start again: the instruction leaves its
  * return address in rcx. Code of the thread's own that holds its next address there has just returned from a call. */
-static inline bool pp_context_in_call(const ucontext_t *context)
+static inline bool pp_context_in_call(const ucontext_t *context, const uint8_t *code)
 {
+    (void)code;
     uintptr_t pc = pp_context_pc(context), rcx = (uintptr_t)context->uc_mcontext.gregs[REG_RCX];
     return rcx == pc || rcx == pc + 2;
 }
