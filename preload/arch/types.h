@@ -33,8 +33,8 @@ struct pp_epilogue_step {
     enum pp_epilogue_kind {
         PP_EPILOGUE_NONE, /* any other instruction */
         PP_EPILOGUE_RETURN,
-        PP_EPILOGUE_ADD, /* adds `value` to the stack pointer */
-        PP_EPILOGUE_POP, /* pops register `value` */
+        PP_EPILOGUE_ADD,       /* adds `value` to the stack pointer */
+        PP_EPILOGUE_POP,       /* pops register `value` */
         PP_EPILOGUE_POP_FRAME, /* loads frame pointer and return address from the stack, then does what ADD does */
     } kind;
     uint8_t value, size;
