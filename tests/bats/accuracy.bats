@@ -31,7 +31,7 @@ load lib/helper
 }
 
 @test "work that repeats after exactly one period: each half has its share, within 5 sigma of chance" {
-    profiled "$PYTHON" "$WORKLOADS/one_period.py" 6 1.2
+    profiled "$PYTHON" "$WORKLOADS/one_period.py" 6 0.7
     "$PYPROF" export pyprof.out --format collapsed --unit samples >samples.txt
     for thread in {0..5}; do
         first=$(grep -E ";first_$thread \(" samples.txt | awk '{ n += $NF } END { print n + 0 }')
