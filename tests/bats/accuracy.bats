@@ -129,7 +129,7 @@ native_seen() {
     measured native ./measured_native.so masked 4 500
     cpu_near "$(native_seen masked)" 2000000000 4 "threads that block all signals"
     # Nothing of libc's is between these and the kernel.
-    measured native ./measured_native.so raw_masked 2 2000
+    measured native ./measured_native.so raw_masked 2 1200
     "$PYPROF" info | unwrapped >info.txt
     grep -q 'cannot be interrupted' info.txt || fail "info does not name the threads that no signal reaches: $(cat info.txt)"
 }
