@@ -20,7 +20,7 @@ served() {
         program=$venv/bin/python
     fi
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$program" \
-        "$WORKLOADS/requests_served.py" "$source" 5 >truth.json
+        "$WORKLOADS/requests_served.py" "$source" 3 >truth.json
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$key" truth.json
 }
 
@@ -196,7 +196,7 @@ around() {
     local kind=$1 server=$2 paths=() venv port command
     shift 2
     while [ "$1" != -- ]; do
-        paths+=("$1=$1/{}*120")
+        paths+=("$1=$1/{}*60")
         shift
     done
     shift

@@ -149,7 +149,7 @@ except ImportError:
 code = "import time\nend = time.thread_time() + 0.3\nwhile time.thread_time() < end: sum(range(1000))"
 other = interpreters.create()
 interpreters.run_string(other, "import " + sys.argv[1])
-for _ in range(9):
+for _ in range(5):
     exec(code)
     interpreters.run_string(other, code)
 interpreters.destroy(other)

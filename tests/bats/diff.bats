@@ -174,7 +174,7 @@ for _ in range(3): third()'
 
 # commit SECONDS: a program that uses so much CPU in fib, and 0.3 s in digest.
 commit() {
-    sed "s/float(sys.argv.1.)/0.3/; s/float(sys.argv.2.)/$1/" <(program) >benchmark.py
+    sed "s/float(sys.argv.1.)/0.15/; s/float(sys.argv.2.)/$1/" <(program) >benchmark.py
     git add .
     git -c user.name=x -c user.email=x@localhost -c commit.gpgsign=false commit -q -m "fib: $1 s"
 }
@@ -193,13 +193,13 @@ gated() {
     mkdir project && cd project && git init -q
     mkdir ci && cp "$ROOT/contrib/ci/gate.sh" ci/
     printf '%s\n' /pyprof-gate /gate.txt /err.txt >.gitignore
-    commit 0.3
+    commit 0.15
     gated 0 HEAD "$PYTHON" benchmark.py
     grep -q 'nothing is slower' err.txt || fail "$(cat err.txt)"
     [ ! -e pyprof-gate/diff.html ]
     [ "$("$PYPROF" runs pyprof-gate/base.pyprof | grep -c benchmark.py)" -eq 3 ]
     [ "$("$PYPROF" runs pyprof-gate/new.pyprof | grep -c benchmark.py)" -eq 3 ]
-    commit 0.9
+    commit 0.5
     gated 1 HEAD~1 "$PYTHON" benchmark.py
     grep -qE 'slower by [0-9.]+ % of A.s CPU: the whole program' err.txt || fail "$(cat err.txt)"
     grep -qE 'slower by [0-9.]+ % of A.s CPU: fib \(benchmark.py\)' err.txt || fail "$(cat err.txt)"

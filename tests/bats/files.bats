@@ -88,7 +88,8 @@ signal.signal(signal.SIGXFSZ, lambda *_: came.append(1))
 resource.setrlimit(resource.RLIMIT_FSIZE, (3000, 3000))
 end = time.monotonic() + 4
 while time.monotonic() < end:
-    sum(i * i for i in range(5000))
+    sum(i * i for i in range(20000))
+    time.sleep(0.01)
 if came or 25 in signal.sigpending():
     sys.exit("a SIGXFSZ that is none of its own")
 file = os.open("own", os.O_WRONLY | os.O_CREAT)

@@ -74,8 +74,7 @@ while time.process_time() < end:
 # glibc keeps room in a DTV for 14 libraries more than there are. It frees the old one before the thread has the new one.
 enlarged_dtv() {
     in_c '
-import os
-ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(250), ctypes.c_size_t(1500))
+slow_free = ctypes.CDLL(directory + "unmapping.so").slow_free
 ready, loaded = threading.Barrier(5), threading.Event()
 def use_late():
     end = time.thread_time() + 0.02
@@ -88,8 +87,10 @@ threads = [threading.Thread(target=use_late) for _ in range(4)]
 for thread in threads: thread.start()
 ready.wait()
 late = [ctypes.PyDLL(f"{directory}late{i}.so") for i in range(20)]
+slow_free(ctypes.c_size_t(250), ctypes.c_size_t(1500))
 loaded.set()
-for thread in threads: thread.join()' use_late
+for thread in threads: thread.join()
+slow_free(ctypes.c_size_t(0), ctypes.c_size_t(0)) # the end of the interpreter frees thousands of such blocks' use_late
 }
 
 @test "libraries with thread-local storage that are loaded late: a DTV is freed under a thread, with the GIL" {

@@ -144,7 +144,7 @@ def made_by_numba(n):
         s = (s + (i % 7) * 0.5) * 0.999999
     return s
 made_by_numba(10)
-end = time.process_time() + 6
+end = time.process_time() + 3
 while time.process_time() < end:
     made_by_numba(1000000)'
     collapsed | grep -v compile >stacks.txt

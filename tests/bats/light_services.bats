@@ -26,9 +26,9 @@ lightly() {
 # minute is saved.
 at_two_rates() {
     local paused status=0
-    lightly "$1" 100 6 &
+    lightly "$1" 100 4 &
     paused=$!
-    lightly "$1" "$2" 6 || status=1
+    lightly "$1" "$2" 4 || status=1
     wait "$paused" || status=1
     cat "$1"-*.txt
     return $status

@@ -333,7 +333,8 @@ async def application(scope, receive, send):
     await asyncio.gather(part(), part())
 
 async def main():
-    compute(1.5)  # what was imported is found within a second
+    compute(0.1)
+    time.sleep(1.4)  # what was imported is found within a second
     await libpyprof.asgi(application)({"type": "http", "path": "/parts", "method": "GET"}, None, None)
 
 asyncio.run(main())
@@ -382,7 +383,8 @@ async def main():
     for _ in range(3):
         await asyncio.create_task(request(served, tasks))
         if len(tasks) == 1:
-            compute(2)  # what was imported is found within a second
+            compute(0.2)
+            time.sleep(1.8)  # what was imported is found within a second
     await asyncio.gather(*tasks)
     await asyncio.create_task(in_background(0.2))  # of no request
 
@@ -426,7 +428,8 @@ async def none(path, seconds):
 
 async def main():
     served = libpyprof.asgi(application)
-    await none("none", 1500)  # what was imported is found within a second
+    await none("none", 200)
+    time.sleep(1.5)  # what was imported is found within a second
     for _ in range(60):
         requests = [served({"type": "http", "path": path, "method": "GET"}, None, None) for path in ("/a", "/b", "/named")]
         await asyncio.gather(none("none", 3), *requests)

@@ -12,7 +12,7 @@ served() {
 }
 
 one_of_a_hundred() {
-    served 0.01 20000 0.01 80
+    served 0.01 10000 0.01 80
     grep -q '"left": [1-9]' traces.json
 }
 
@@ -35,7 +35,7 @@ of_100000() {
 }
 
 baggage() {
-    served 0.3 500 0.3 80 baggage
+    served 0.3 300 0.3 80 baggage
 }
 
 @test "what the baggage says of a trace wins over its id" {
@@ -52,7 +52,7 @@ all_traces() {
 }
 
 only() {
-    served 0.01,only 20000 0.01 50
+    served 0.01,only 10000 0.01 50
     grep -q '"left": 0, "not_selected": \[[1-9][0-9]*, [1-9]' traces.json
     info >info.json
     reader accounting info.json

@@ -123,9 +123,9 @@ eager_tasks() {
 # Parts whose frames are freed most often.
 freed=(part_generators part_coroutines part_async_generators)
 
-# one_python COUNT PYTHON VERSION
+# one_python COUNT PYTHON VERSION [NEWEST]
 one_python() {
-    local count=$1 python=$2 text="$3 ($2)" source
+    local count=$1 python=$2 text="$3 ($2)" newest=${4:-} source turn
     find_package "$python" "$3" greenlet || true
     if [ -n "$long" ]; then
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 1500000
@@ -147,23 +147,31 @@ one_python() {
         done
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 55000 --first "$count"
-        eager_tasks "$count" "$python" "$3" 55000
         torture "$count" "$python" "$text" --steps 150000 --first $((3 * count))
         torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 --part "${freed[count % 3]}"
-        packages "$count" "$python" "$3" 2 55000 greenlet
+        # What follows takes turns: each with an old, a newer and a new interpreter, and what the newest may have changed there.
+        [ $((count % 2)) -ne 0 ] || eager_tasks "$count" "$python" "$3" 55000
         case $((count % 3)) in
         0) contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 55000 --first "$count" ;;
         1) packages "$count" "$python" "$3" 1 55000 trio ;;
+        2) packages "$count" "$python" "$3" 2 55000 greenlet ;;
         esac
-        case $(((count + count / 3) % 3)) in # each with old, newer and new interpreters
+        case $(((count + count / 3) % 3)) in
         0) packages "$count" "$python" "$3" 2 55000 gevent ;;
         1) packages "$count" "$python" "$3" 5 55000 opentelemetry-sdk ;;
         2) packages "$count" "$python" "$3" 1 55000 uvloop ;;
         esac
-        contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 80000 --each 11 \
-            --first $((count + 7))
-        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 50000 --first "$count"
-        contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 90000 --first "$count"
+        turn=$(((count + 2 * (count / 3)) % 3))
+        if [ "$turn" -eq 0 ] || [ -n "$newest" ]; then
+            contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 90000 --first "$count"
+        fi
+        if [ "$turn" -eq 1 ] || [ -n "$newest" ]; then
+            contexts "$count-labels" "$python" "$text" 6 --source labels --steps 50000 --first "$count"
+        fi
+        if [ "$turn" -eq 2 ] || [ -n "$newest" ]; then
+            contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 80000 --each 11 \
+                --first $((count + 7))
+        fi
     fi
 }
 
@@ -171,12 +179,16 @@ mkdir -p "$logs"
 gcc -O1 -Wall -Wextra -Werror -D_GNU_SOURCE -fno-builtin -shared -fPIC -o "$logs/unmapping.so" \
     tests/workloads/lib/unmapping.c || exit 1
 rm -f "$logs"/*.tap
+mapfile -t pythons < <(list_pythons)
 count=0
-while read -r python version _; do
+for line in "${pythons[@]}"; do
+    read -r python version _ <<<"$line"
     [ "$(jobs -rp | wc -l)" -lt "$jobs" ] || wait -n
-    one_python "$count" "$python" "$version" </dev/null >"$logs/$count.tap" &
+    newest=
+    [ $((count + 1)) -lt "${#pythons[@]}" ] || newest=1
+    one_python "$count" "$python" "$version" "$newest" </dev/null >"$logs/$count.tap" &
     count=$((count + 1))
-done < <(list_pythons)
+done
 wait
 for ((i = 0; i < count; i++)); do
     grep -qE '^(not )?ok\b' "$logs/$i.tap" || echo "not ok - interpreter $i ended without a result" >>"$logs/$i.tap"

@@ -105,7 +105,7 @@ TEST(test_bounded)
     /* names that are replaced all the time */
     char name[PP_CODE_NAME_MAX + 1];
     memset(name, 'n', sizeof name);
-    for (unsigned i = 0; i < 100000; i++) {
+    for (unsigned i = 0; i < ROUNDS(100000, 70000); i++) {
         snprintf(name, 16, "%u ", i);
         name[strlen(name)] = 'n';
         assert_true(pp_code_ranges_put(&ranges, 0x1000 + 16 * (i % 100), 16, name, PP_CODE_NAME_MAX, 1, 1));

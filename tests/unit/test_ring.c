@@ -141,7 +141,7 @@ TEST(room_is_the_largest_record)
     ring->size = 1u << 10;                    /* of the buffer */
     for (uint32_t base = 0; base < 3; base++) /* also across 2^32 of the indices */
         for (uint32_t at = 0; at < ring->size; at += 8)
-            for (uint32_t used = 0; used <= ring->size; used += 24) {
+            for (uint32_t used = 0; used <= ring->size; used += ROUNDS(24, 104)) {
                 uint64_t head = base * (uint64_t)0x7ffff800 + ring->size + at;
                 atomic_store(&ring->head, head);
                 atomic_store(&ring->start, 0);

@@ -8,7 +8,7 @@
 #define MS      1000000u
 #define PERIOD  10u /* ms */
 #define STACKS  40u
-#define REPEATS 2000u
+#define REPEATS ROUNDS(2000u, 1000u)
 
 #define ASSERT_NEAR(value, expected, error) assert_true(fabs((value) - (expected)) <= (error))
 
@@ -175,7 +175,7 @@ TEST(bounds_hold_the_share_as_often_as_they_say)
 
 #define FUNCTIONS 200u
 #define FILES     20u
-#define PAIRS     1000u
+#define PAIRS     ROUNDS(1000u, 200u)
 
 static uint32_t parent_of(uint32_t function)
 {

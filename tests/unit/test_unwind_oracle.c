@@ -10,7 +10,7 @@
 #include <time.h>
 
 #define TRAP_FLAG     0x100
-#define STEPS_EACH    40000
+#define STEPS_EACH    ROUNDS(40000, 15000)
 #define MIN_AGREEMENT 0.999
 #define MIN_COMPLETE  0.999
 

@@ -19,6 +19,15 @@
 
 #include <cmocka.h>
 
+#include "preload/base/sanitizer.h"
+
+/* Rounds that show a rule, of which sanitizers, for which bad memory is what counts, need fewer. */
+#ifdef PP_SANITIZED
+#define ROUNDS(plain, sanitized) (sanitized)
+#else
+#define ROUNDS(plain, sanitized) (plain)
+#endif
+
 struct unit_test {
     const char *name;
     void (*run)(void);

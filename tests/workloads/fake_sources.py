@@ -92,12 +92,12 @@ def frames():
     item = ("_WorkItem.run", "/x/concurrent/futures/thread.py")
     thread = ("Thread._bootstrap", "/x/threading.py")
     for names in starlette, fastapi, django, application, cycle, worker, item, thread:
-        forged(*names, "def f(): use(0.04)")()
-        forged(*names, "def f(a, b, c, d, e, g, h): use(0.04)")(*[Path("/wrong")] * 7)
+        forged(*names, "def f(): use(0.02)")()
+        forged(*names, "def f(a, b, c, d, e, g, h): use(0.02)")(*[Path("/wrong")] * 7)
         for value in 5, "text", None, Path(5), Path(None), Other(), contextvars.copy_context(), use, type:
-            forged(*names, "def f(self, request=None, future=None, effective_context=None, scope=None): use(0.02)")(*[value] * 5)
-        forged(*names, "def f():\n  use(0.05)\n  self = request = future = effective_context = scope = 1")()
-        forged(*names, "def f(self, request, future, scope):\n  del self, request, future, scope\n  use(0.05)")(*[Path("/wrong")] * 4)
+            forged(*names, "def f(self, request=None, future=None, effective_context=None, scope=None): use(0.01)")(*[value] * 5)
+        forged(*names, "def f():\n  use(0.02)\n  self = request = future = effective_context = scope = 1")()
+        forged(*names, "def f(self, request, future, scope):\n  del self, request, future, scope\n  use(0.02)")(*[Path("/wrong")] * 4)
     forged(*starlette, "def f(one, two, three, self, scope): use(0.5)")(Path("/wrong"), 2, 3, Path("/right"), 5)
     forged(*fastapi, "def f(self, scope, b, c, d): use(0.5)")(Path("/also"), 2, 3, 4, Path("/wrong"))
     print(json.dumps({"/right": 0.5, "/also": 0.5}))

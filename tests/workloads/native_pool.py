@@ -51,7 +51,7 @@ def waits():
 
 def runs():
     library.pool_begin()
-    end = time.process_time() + 4
+    end = time.process_time() + 3
     while time.process_time() < end:
         sum(range(1000))
     library.pool_end()
@@ -81,7 +81,7 @@ def by_second(depth):
 
 def changes():
     library.pool_begin()
-    end = time.time() + 6
+    end = time.time() + 3
     number = 0
     while time.time() < end:
         number += 1

@@ -29,7 +29,7 @@ def compiled(source, file, **names):
 
 
 async def child():
-    for _ in range(250):
+    for _ in range(120):
         compute(0.001)
         await asyncio.sleep(0)
 
@@ -58,7 +58,7 @@ async def callbacks():
     def work():
         given.wait()
         kept = future._done_callbacks[0]
-        end = time.monotonic() + 1
+        end = time.monotonic() + 0.7
         while time.monotonic() < end:
             future._done_callbacks.extend([print] * 100000)
             for _ in range(40):
@@ -87,7 +87,7 @@ def other_class():
     while not kept or (id(kept[-1]) != place and len(kept) < 3000):
         kept.append(type("Mine", (complex,), {"__slots__": ()}))
     values = [kept[-1](NUMBER, NUMBER) for _ in range(200)]
-    run = compiled("def unrolled_run(task): compute(1)", "/own/trio/_core/_run.py", compute=compute)["unrolled_run"]
+    run = compiled("def unrolled_run(task): compute(0.4)", "/own/trio/_core/_run.py", compute=compute)["unrolled_run"]
     run(values[100])
 
 
@@ -97,7 +97,7 @@ def route():
 
     source = "class Route:\n  def __init__(self):\n    self.path = '/x'\n  def handle(self):\n    bytes(1 << 24)\n    while True: pass"
     signal.signal(signal.SIGALRM, stop)
-    signal.setitimer(signal.ITIMER_REAL, 1)
+    signal.setitimer(signal.ITIMER_REAL, 0.4)
     try:
         compiled(source, "/own/starlette/routing.py")["Route"]().handle()
     except TimeoutError:
@@ -105,7 +105,7 @@ def route():
 
 
 def register():
-    source = "def to_thread_run_sync():\n  def worker_fn():\n    task_register = NUMBER\n    compute(1)\n  return worker_fn"
+    source = "def to_thread_run_sync():\n  def worker_fn():\n    task_register = NUMBER\n    compute(0.4)\n  return worker_fn"
     names = compiled(source, "/own/trio/_threads.py", compute=compute, NUMBER=NUMBER)
     thread = threading.Thread(target=names["to_thread_run_sync"]())
     thread.start()

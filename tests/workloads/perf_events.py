@@ -40,15 +40,15 @@ def threads(count):
 
 
 def descriptors():
-    work(1.5)
+    work(0.5)
     print(*events().items())
 
 
 def ended():
-    for _ in range(4):
+    for _ in range(2):
         threads(10)
     time.sleep(1.5)
-    work(1.5)
+    work(0.5)
     print(max(events().values()))
 
 
@@ -66,10 +66,10 @@ def no_room():
 def taken():
     """The program takes SIGURG over: it gets its own signals, and no other."""
     seen = []
-    workers = [threading.Thread(target=work, args=(2,)) for _ in range(2)]
+    workers = [threading.Thread(target=work, args=(1,)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    work(1.5)
+    work(0.7)
     before = sum(events().values())
     signal.signal(signal.SIGURG, lambda *_: seen.append(1))
     for _ in range(5):
@@ -77,7 +77,7 @@ def taken():
         work(0.1)
     for worker in workers:
         worker.join()
-    work(1)
+    work(0.5)
     print(before > 0, len(seen), events())
 
 

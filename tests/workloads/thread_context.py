@@ -29,7 +29,7 @@ def trace(number):
 
 
 def serve(first):
-    for n in range(12):
+    for n in range(6):
         number = first + n % 3
         publish(number)
         add(trace(number), library.use(40))
@@ -53,7 +53,7 @@ async def tasks():
 
 
 def native(first):
-    jobs = (U64 * 5 * 3)(*((0xABCD << 48, first + n, n + 1, 400, 0) for n in range(3)))
+    jobs = (U64 * 5 * 3)(*((0xABCD << 48, first + n, n + 1, 200, 0) for n in range(3)))
     unlocked = ctypes.CDLL(sys.argv[1])
     unlocked.run(jobs, 3)
     for job in jobs:
