@@ -13,7 +13,7 @@
 
 #define OURS   0x6f757273u
 #define OTHERS 0x6f746865u
-#define ROUNDS 3000
+#define SWAPS  3000
 
 static volatile uint64_t word;
 static int others = -1; /* the memory of a process that has something else at the word's place */
@@ -109,7 +109,7 @@ static void *replace(void *argument)
 TEST(nothing_of_another_file_is_taken_for_memory_while_the_number_is_reused)
 {
     unsigned read = 0;
-    for (unsigned i = 0; i < ROUNDS; i++) {
+    for (unsigned i = 0; i < SWAPS; i++) {
         pthread_t thread;
         int number = pp_memory_file.number;
         pthread_create(&thread, NULL, replace, &number);
