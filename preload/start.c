@@ -120,7 +120,7 @@ static bool start_profiling(void)
         copies_work = safe_copy_works();
     }
     if (!copies_work)
-        pp_memory_file_close();
+        pp_memory_file_end();
     if (copies_work)
         pp_loader_visit_by_copies();
     else

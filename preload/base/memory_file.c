@@ -3,20 +3,23 @@
 #include "memory_file.h"
 #include "process.h"
 #include "syscalls.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
-#define NUMBER 512 /* the program has fewer descriptors, mostly; the kernel's table of 1,024 takes 8 KiB */
+#define NUMBER     512 /* the program has fewer descriptors, mostly; the kernel's table of 1,024 takes 8 KiB */
+#define FEWEST_MAX 256 /* with fewer in all, the program may want each: none is taken */
 
 struct pp_memory_file pp_memory_file = {.number = -1};
+static bool ended;
 
 /* Returns a descriptor of it from `least` on. -errno: there is no /proc, the program has dropped the right to read its
  * own memory, or all numbers are taken. */
 static int open_from(int least)
 {
     int low = pp_sys_open("/proc/self/mem", O_RDONLY | O_CLOEXEC, 0);
-    if (low < 0)
+    if (low < 0 || low >= least) /* all others are taken: there may be no second */
         return low;
     int number = (int)pp_syscall4(SYS_fcntl, low, F_DUPFD_CLOEXEC, least, 0);
     pp_sys_close(low);
@@ -28,7 +31,9 @@ static void open_file(void)
     struct rlimit limit = {2 * NUMBER, 2 * NUMBER};
     struct stat status;
     pp_syscall4(SYS_prlimit64, 0, RLIMIT_NOFILE, 0, (long)&limit);
-    int number = open_from(limit.rlim_cur < 2 * NUMBER ? (int)limit.rlim_cur / 2 : NUMBER);
+    int number = limit.rlim_cur < FEWEST_MAX
+                     ? -EMFILE
+                     : open_from(limit.rlim_cur < 2 * NUMBER ? (int)limit.rlim_cur / 2 : NUMBER);
     pp_memory_file.number = number;
     if (number < 0 || pp_syscall4(SYS_fstat, number, (long)&status, 0, 0) != 0)
         return;
@@ -50,11 +55,17 @@ void pp_memory_file_begin(void)
     open_file();
 }
 
-void pp_memory_file_close(void)
+static void close_file(void)
 {
     if (is_the_file())
         pp_sys_close(pp_memory_file.number);
     pp_memory_file.number = -1;
+}
+
+void pp_memory_file_end(void)
+{
+    close_file();
+    ended = true;
 }
 
 void pp_memory_file_open_here(void)
@@ -66,9 +77,9 @@ void pp_memory_file_open_here(void)
 
 void pp_memory_file_after_fork(void)
 {
-    if (pp_memory_file.number < 0)
+    if (!pp_memory_file.used || ended)
         return;
-    pp_memory_file_close();
+    close_file();
     atomic_store(&pp_memory_file.missed, false);
     open_file();
 }

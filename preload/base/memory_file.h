@@ -8,7 +8,8 @@
  * read, but one that takes the place in that very moment, and a read by offset changes nothing in it. After: then all
  * that was read came from our memory, since what was closed does not become this file again: it is opened in no table
  * that other threads use. A program that has closed it gets native frames only; the child of its next fork opens its
- * own. There, and nowhere else, ours is closed, for it is the parent's memory and the child has one thread.
+ * own. Ours is closed there, for it is the parent's memory and the child has one thread, and where profiling ends
+ * before the program gives up rights. A child that is made past fork() keeps its parent's, of which the manual warns.
  *
  * It also reads pages that the program has made unreadable, which process_vm_readv refuses. */
 #ifndef PP_BASE_MEMORY_FILE_H
@@ -28,8 +29,8 @@ extern struct pp_memory_file {
 
 /* Opens the file, and has it used from now on. At start-up. */
 void pp_memory_file_begin(void);
-/* Closes it, as it is not our memory. At start-up. */
-void pp_memory_file_close(void);
+/* Closes it for good: it is not our memory, or profiling ends. Before other threads read by it, or after. */
+void pp_memory_file_end(void);
 
 /* Opens it in the calling thread's own descriptor table, which is empty, under the same number. */
 void pp_memory_file_open_here(void);

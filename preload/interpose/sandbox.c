@@ -5,6 +5,7 @@
  * rights that are left. */
 #include "../base/libc.h"
 #include "../base/lock.h"
+#include "../base/memory_file.h"
 #include "../base/message.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
@@ -56,6 +57,7 @@ static void end_profiling(void)
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
         while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
         pp_signal_end();
+        pp_memory_file_end();
     }
     pp_lock_release(&pp_process.ending);
 }
