@@ -124,7 +124,7 @@ over_time() {
         wanted=$(sum logs --from $((bucket * wide)) --to $(((bucket + 1) * wide)))
         [ "$(of "bucket.$bucket")" = "$wanted" ] || fail "bucket $bucket, wanted $wanted: $(cat page.txt)"
     done
-    for options in "--focus native_function_47" "--thread ^worker --native=none"; do
+    for options in "--pid 1001 --focus native_function_47" "--pid 1003 --thread ^worker --native=none"; do
         # shellcheck disable=SC2086
         "$PYPROF" flame logs $options -o chosen.html
         page chosen.html

@@ -60,7 +60,7 @@ print('lives', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if sys.version_i
         [ "$own" = SIGURG ] || functions="sigaction signal sighold" # what they do to it is not the number's affair
         for how in $functions; do
             rm -rf pyprof.out
-            [ "$(PYPROF_SIGNAL=$own resets $how)" = "lives 7" ] || fail "$how of every signal, $own"
+            [ "$(PYPROF_SIGNAL=$own resets "$how")" = "lives 7" ] || fail "$how of every signal, $own"
             info >info.json
             reader accounting info.json
             # It was reset after a twentieth of the time.
