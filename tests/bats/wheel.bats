@@ -277,7 +277,7 @@ import backend; print(*sorted(backend.HEADERS.values()), sep='\n')" | sort | dif
 @test "the wheel for AArch64: programs of that processor for glibc 2.17, which profile a Python and show it under qemu-user" {
     make -C "$ROOT" -s BUILD="$BUILD" wheel-aarch64 >make.log 2>&1 || fail "$(tail -n 20 make.log)"
     /usr/bin/python3 -m zipfile -e "$DIST"/libpyprof-*manylinux_2_17_aarch64.whl wheel
-    root=$("$ROOT/tests/roots.sh" arm64 | tail -n 1)
+    debian=$("$ROOT/tests/roots.sh" arm64 | tail -n 1)
     library=$(echo "$PWD"/wheel/*.data/data/lib/pyprof/libpyprof.so)
     tool=$(echo wheel/*.data/scripts/pyprof)
     for file in "$tool" "$library"; do
@@ -286,7 +286,7 @@ import backend; print(*sorted(backend.HEADERS.values()), sep='\n')" | sort | dif
         [ "$newest" = GLIBC_2.17 ] || fail "$file needs $newest"
     done
     chmod +x "$tool"
-    qemu-aarch64-static -E LD_PRELOAD="$library" -E PYPROF_OUT=out "$root/usr/bin/python3.11" "$WORKLOADS/spin.py" 1 >spin.txt
-    qemu-aarch64-static -L "$root" "$tool" report out >report.txt
+    qemu-aarch64-static -E LD_PRELOAD="$library" -E PYPROF_OUT=out "$debian/usr/bin/python3.11" "$WORKLOADS/spin.py" 1 >spin.txt
+    qemu-aarch64-static -L "$debian" "$tool" report out >report.txt
     grep -qE '^ +[0-9.]+ s +[5-9][0-9]\.. %.*  spin ' report.txt || fail "$(cat report.txt)"
 }
