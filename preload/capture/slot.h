@@ -171,7 +171,6 @@ struct pp_learnt_attributes {
         fastapi_context; /* keys */
 };
 
-/* What a slot keeps of its thread alone: zeroed for the next thread. */
 /* How often signals have come in each eighth of the time between two of the kernel's ticks. */
 #define PP_TICK_PHASES 8u
 struct pp_tick_phases {
@@ -179,6 +178,7 @@ struct pp_tick_phases {
     uint16_t all;
 };
 
+/* What a slot keeps of its thread alone: zeroed for the next thread. */
 struct pp_slot_thread {
     /* Written while the slot is CLAIMED, constant from then on. */
     uint64_t start_unix_ns;
