@@ -12,15 +12,21 @@
 #include <errno.h>
 #include <stdarg.h>
 
+/* Is a function of its own: run_thread jumps to the thread's function, so that no frame of ours is in the stacks. */
+static __attribute__((noinline)) void begin_thread(struct pp_slot *slot)
+{
+    uintptr_t low = 0, size = slot->thread.stack_size;
+    uintptr_t top = pp_libc_stack_top((uintptr_t)pthread_self(), (uintptr_t)__builtin_frame_address(0), &low);
+    pp_thread_bind(slot);
+    pp_thread_begin(slot, !low && size && top > size ? top - size : low, top);
+}
+
 static void *run_thread(void *argument)
 {
     struct pp_slot *slot = argument;
     void *(*start)(void *) = slot->thread.start_routine;
     void *start_argument = slot->thread.start_argument;
-    uintptr_t low = 0, size = slot->thread.stack_size;
-    uintptr_t top = pp_libc_stack_top((uintptr_t)pthread_self(), (uintptr_t)__builtin_frame_address(0), &low);
-    pp_thread_bind(slot);
-    pp_thread_begin(slot, !low && size && top > size ? top - size : low, top);
+    begin_thread(slot);
     return start(start_argument);
 }
 
