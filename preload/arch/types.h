@@ -28,6 +28,17 @@ struct pp_tls_object {
     const void *context;
 };
 
+/* Reads a tls_index {module, offset}, which must be of the object's own module. */
+static inline bool pp_tls_index(const struct pp_tls_object *object, uintptr_t address, bool in_object, int64_t *offset)
+{
+    uint64_t index[2];
+    if (!object->read(object->context, address, index, sizeof index, in_object) || !index[0] ||
+        index[0] != object->module)
+        return false;
+    *offset = (int64_t)index[1];
+    return true;
+}
+
 /* An instruction of a function's epilogue. */
 struct pp_epilogue_step {
     enum pp_epilogue_kind {

@@ -106,16 +106,16 @@ static bool is_in_call(const ucontext_t *registers)
     return pp_context_in_call(registers, read ? code : NULL);
 }
 
-/* Whether the tick that calls has met the kernel working for the thread. What the kernel does for our own signals is in
- * the event's period: at fine rates a part of the ticks meets that. async-signal-safe. */
-static bool met_kernel(struct pp_slot_thread *thread, bool in_call, uint64_t cpu_ns)
+/* Whether the kernel has counted the tick as its own work for the thread. What the kernel does for our own signals is
+ * in the event's period: at fine rates a part of the ticks meets that. async-signal-safe. */
+static bool met_kernel(struct pp_slot_thread *thread, uint64_t cpu_ns)
 {
     uint64_t user_ns = pp_sys_clock_ns(THREAD_USER_TICKS_CLOCK),
              system_ns = pp_sys_clock_ns(THREAD_TICKS_CLOCK) - user_ns;
     bool counted = system_ns > thread->system_ns;
     thread->system_ns = system_ns;
     bool signalled = cpu_ns - atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed) < PROFILER_SIGNAL_NS;
-    return in_call || (counted && !signalled);
+    return counted && !signalled;
 }
 
 /* Returns what a tick in the kernel represents. missing_ns: that the kernel had and no sample represents. Of a thread
@@ -137,13 +137,13 @@ static bool tick_is_due(struct pp_slot *slot, const struct pp_signal *signal, ui
     struct pp_slot_thread *thread = &slot->thread;
     uint64_t cpu_ns = signal->cpu_ns;
     uint64_t overdue_ns = atomic_load_explicit(&pp_capture.overdue_ns, memory_order_relaxed), since_ns;
-    bool in_kernel = met_kernel(thread, is_in_call(signal->registers), cpu_ns);
+    bool in_kernel = met_kernel(thread, cpu_ns);
     if (!tick_counts(thread, cpu_ns, &since_ns))
         return false;
     uint64_t event_ns = last_event_ns(slot),
              previous_ns = atomic_load_explicit(&thread->cpu_end_ns, memory_order_relaxed);
     int64_t missing_ns = thread->kernel_ns + (int64_t)((cpu_ns - event_ns) / period_ns * period_ns), due;
-    if (in_kernel)
+    if (in_kernel || is_in_call(signal->registers))
         due = kernel_due_ns(&thread->phases, signal->now_ns, since_ns, missing_ns, (int64_t)overdue_ns);
     else
         due = cpu_ns - previous_ns > PP_KEPT_TIMES * overdue_ns ? (int64_t)period_ns : 0;

@@ -3,8 +3,8 @@ load lib/helper
 
 setup() {
     prepare
-    cp "$WORKLOADS/two_threads.py" burn.py
-    cp burn.py "$TMPDIR"
+    cp "$WORKLOADS/two_threads.py" two.py
+    cp two.py "$TMPDIR"
 }
 
 # inside SETUP COMMAND...: in mount, pid and time of its own, after SETUP (a script of sh, that does what a container has
@@ -22,7 +22,7 @@ whole() {
     info >info.json
     reader accounting info.json
     collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt burn)" 600000000 15 "burn in two threads, $WHERE"
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" 600000000 15 "use_cpu in two threads, $WHERE"
     rm -rf "${OUT:-pyprof.out}"
 }
 
@@ -30,28 +30,28 @@ whole() {
     needs_namespaces -m -U -r -p -f --mount-proc
     WHERE="pid 1 in a user and pid namespace of its own"
     NAMESPACES=(-U -r -p -f --mount-proc)
-    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     whole
 }
 
 @test "no capability; no /proc, or a hidden one; no /dev: profiled, and not a word" {
     needs_namespaces -m -p -f --mount-proc
-    local burn=("$PYTHON" "$BATS_TEST_TMPDIR/burn.py")
+    local two=("$PYTHON" "$BATS_TEST_TMPDIR/two.py")
     NAMESPACES=()
     WHERE="without any capability"
-    inside : setpriv --bounding-set -all --inh-caps -all --no-new-privs "${burn[@]}"
+    inside : setpriv --bounding-set -all --inh-caps -all --no-new-privs "${two[@]}"
     whole
     WHERE="without /proc"
-    inside 'mount -t tmpfs none /proc' "${burn[@]}"
+    inside 'mount -t tmpfs none /proc' "${two[@]}"
     whole
     WHERE="with a hidden /proc"
     # Before Linux 5.8 hidepid is the pid namespace's: not that of the whole machine.
     NAMESPACES=(-p -f)
-    inside 'mount -t proc -o hidepid=2 proc /proc' "${burn[@]}"
+    inside 'mount -t proc -o hidepid=2 proc /proc' "${two[@]}"
     whole
     NAMESPACES=()
     WHERE="without /dev"
-    inside 'mount -t tmpfs none /dev' "${burn[@]}"
+    inside 'mount -t tmpfs none /dev' "${two[@]}"
     whole
 }
 
@@ -65,20 +65,20 @@ read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,r
     WHERE="on a read-only file system with a volume"
     OUT=volume/out
     inside "$read_only && mount --bind '$PWD/volume' '/mnt$PWD/volume' && cd /mnt$PWD" env PYPROF_OUT="$PWD/volume/out" \
-        chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+        chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     whole
     unset OUT
-    inside "$read_only && cd /mnt$PWD" env PYPROF_OUT="$PWD/volume/out" TMPDIR=/nowhere chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    inside "$read_only && cd /mnt$PWD" env PYPROF_OUT="$PWD/volume/out" TMPDIR=/nowhere chroot /mnt "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     lines_of out.txt 1 '^pyprof: cannot write .*: (R|r)ead-only file system'
 }
 
 # What docker's default profile denies, and what older ones do: the calls end with EPERM.
 @test "the system calls that docker's default filter denies, and process_vm_readv besides" {
-    profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    profiled "$BUILD/workloads/filtered" docker "$PYTHON" "$BATS_TEST_TMPDIR/two.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     WHERE="with docker's default filter"
     whole
     for how in old absent; do
-        profiled "$BUILD/workloads/filtered" "$how" "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+        profiled "$BUILD/workloads/filtered" "$how" "$PYTHON" "$BATS_TEST_TMPDIR/two.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
         WHERE="where process_vm_readv is refused: $how"
         whole
         grep -q 'memory is read by /proc/self/mem' info.json || fail "info does not say so: $(cat info.json)"
@@ -94,27 +94,27 @@ read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,r
 import multiprocessing, os, subprocess, sys, time
 
 
-def burn(seconds):
+def use_cpu(seconds):
     end = time.thread_time() + seconds
     while time.thread_time() < end:
         sum(range(1000))
 
 
 if __name__ == "__main__" and sys.argv[1:]:
-    burn(0.4)
+    use_cpu(0.4)
 elif __name__ == "__main__":
     pid = os.fork()
     if pid == 0:
-        burn(0.4)
+        use_cpu(0.4)
         os._exit(0)
     os.waitpid(pid, 0)
     with multiprocessing.get_context("fork").Pool(2) as pool:
-        pool.map(burn, [0.4, 0.4], chunksize=1)
+        pool.map(use_cpu, [0.4, 0.4], chunksize=1)
         pool.close()
         pool.join()
     subprocess.check_call([sys.executable, __file__, "again"])
 EOF
-    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" "$BATS_TEST_TMPDIR/burn.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
+    profiled "$BUILD/workloads/filtered" 4.18 "$PYTHON" "$BATS_TEST_TMPDIR/two.py" >out.txt 2>&1 || fail "status $?: $(cat out.txt)"
     info >info.json
     grep -q 'no perf events: the kernel has no descriptor table' info.json || fail "info does not say why: $(cat info.json)"
     WHERE="on Linux 4.18"
@@ -123,17 +123,17 @@ EOF
     [ ! -s out.txt ] || fail "it says: $(cat out.txt)"
     reader accounting <(info)
     collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt burn)" 1600000000 15 "burn in four children"
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" 1600000000 15 "use_cpu in four children"
 }
 
 @test "neither process_vm_readv nor /proc: native frames only, and one line says so" {
     needs_namespaces -m
     NAMESPACES=()
-    inside 'mount -t tmpfs none /proc' "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    inside 'mount -t tmpfs none /proc' "$BUILD/workloads/filtered" old "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     lines_of out.txt 1 '^pyprof: neither process_vm_readv nor /proc/self/mem can be used here .*: native frames only'
     reader accounting <(info)
     collapsed >stacks.txt
-    [ "$(reader inclusive stacks.txt burn)" -eq 0 ] || fail "Python frames without a way to read memory"
+    [ "$(reader inclusive stacks.txt use_cpu)" -eq 0 ] || fail "Python frames without a way to read memory"
 }
 
 closed() {
@@ -159,7 +159,7 @@ closed() {
 
 # The program computes until it has been held up, and says what the kernel billed it.
 while_it_works='import os, time
-def burn():
+def use_cpu():
     while not os.path.exists("enough"):
         sum(range(1000))
         if not os.path.exists("works") and time.thread_time() > 0.2:
@@ -167,7 +167,7 @@ def burn():
     end = time.thread_time() + 0.3
     while time.thread_time() < end: sum(range(1000))
 before = time.thread_time()
-burn()
+use_cpu()
 with open("truth", "w") as truth:
     truth.write(str(int(1e9 * (time.thread_time() - before))))'
 
@@ -190,7 +190,7 @@ held() {
     collapsed >stacks.txt
     # None of the two seconds is counted.
     truth=$(cat truth)
-    cpu_near "$(reader inclusive stacks.txt burn)" "$truth" 8 "burn, $WHERE"
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" "$truth" 8 "use_cpu, $WHERE"
     between "$truth" "$(reader field info.json cpu_ns)" $((truth + 1000000000)) "CPU time, $WHERE"
 }
 
@@ -263,7 +263,7 @@ throttled() {
     needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
     NAMESPACES=(-T --monotonic 100000 --boottime 100000 -f)
     WHERE="in another time"
-    inside : "$PYTHON" "$BATS_TEST_TMPDIR/burn.py"
+    inside : "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     "$PYPROF" info --json >info.json
     "$PYTHON" -c 'import json
 process = json.load(open("info.json"))["processes"][0]

@@ -33,13 +33,13 @@ closes() {
     diff plain.txt with.txt
     collapsed >stacks.txt
     for kind in usual small own detached child; do
-        cpu_near "$(awk -v name=";burn_$kind " 'index($0, name) { ns += $NF } END { printf "%d", ns }' stacks.txt)" 200000000 15 "burn_$kind"
+        cpu_near "$(awk -v name=";use_$kind " 'index($0, name) { ns += $NF } END { printf "%d", ns }' stacks.txt)" 200000000 15 "use_$kind"
     done
     for kind in usual small own detached; do
         # What is above is libc's function that starts threads.
-        reader stacks stacks.txt '.* \(ld-musl.*' 'run \(libc_calls\)' "burn_$kind .*"
+        reader stacks stacks.txt '.* \(ld-musl.*' 'run \(libc_calls\)' "use_$kind .*"
     done
-    reader stacks stacks.txt '.* \(ld-musl.*' 'main \(libc_calls\)' 'children .*' 'burn_child .*'
+    reader stacks stacks.txt '.* \(ld-musl.*' 'main \(libc_calls\)' 'children .*' 'use_child .*'
     closes
 }
 
@@ -134,8 +134,8 @@ END
 @test "children of the other libc start undisturbed and are profiled" {
     cat >children.py <<'END'
 import os, subprocess, sys
-def burn_here(): sum(i * i for i in range(2_000_000))
-burn_here()
+def use_here(): sum(i * i for i in range(2_000_000))
+use_here()
 if len(sys.argv) > 1:
     print(subprocess.run(["/bin/echo", "child"], capture_output=True, text=True).stdout, end="")
     subprocess.run([sys.argv[1], __file__], check=True)
@@ -148,8 +148,8 @@ END
         [ "$(cat out.txt)" = child ] || fail "$(cat out.txt)"
         closes
         info | grep -c '"pid"' >processes.txt
-        collapsed --processes | grep burn_here | cut -d';' -f1 | sort -u >burnt.txt
-        [ "$(wc -l <burnt.txt)" -eq 3 ] || fail "three programs have burnt: $(cat burnt.txt)"
+        collapsed --processes | grep use_here | cut -d';' -f1 | sort -u >used.txt
+        [ "$(wc -l <used.txt)" -eq 3 ] || fail "three programs have burnt: $(cat used.txt)"
     done
 }
 

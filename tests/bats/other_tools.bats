@@ -12,7 +12,7 @@ whole() {
     # process's clock up by ticks while ITIMER_PROF runs, as gperftools has it.
     [[ $BESIDE == *asan* || $BESIDE == *profiler* ]] || reader accounting info.json
     collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt burn)" 400000000 "${1:-15}" "burn in two threads, $BESIDE"
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" 400000000 "${1:-15}" "use_cpu in two threads, $BESIDE"
     rm -rf pyprof.out
 }
 
@@ -82,7 +82,7 @@ under_valgrind() {
     # shellcheck disable=SC2046
     quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(computes 1)
     collapsed >stacks.txt
-    reader stacks stacks.txt 'burn \(.*two\.py:\d+\)'
+    reader stacks stacks.txt 'use_cpu \(.*two\.py:\d+\)'
 }
 
 @test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
@@ -97,13 +97,13 @@ under_gdb() {
     # It works until gdb has gone, and says what it has used.
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import os, threading, time
 used = []
-def burn():
+def use_cpu():
     begin = time.thread_time_ns()
     while not os.path.exists("detached") or time.thread_time_ns() - begin < 1e9: sum(range(1000))
     used.append(time.thread_time_ns() - begin)
-thread = threading.Thread(target=burn)
+thread = threading.Thread(target=use_cpu)
 thread.start()
-burn()
+use_cpu()
 thread.join()
 print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     pid=$!
@@ -115,7 +115,7 @@ print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     info >info.json
     reader accounting info.json
     collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt burn)" "$(cat truth)" 10 "burn, $BESIDE"
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" "$(cat truth)" 10 "use_cpu, $BESIDE"
 }
 
 @test "with gdb attached and detached" {
@@ -128,7 +128,7 @@ print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
 import cProfile, sys, threading, time
 calls = [0]
 def count(*_): calls[0] += 1
-def burn():
+def use_cpu():
     end = time.thread_time() + 0.2
     while time.thread_time() < end: sum(i for i in range(100))
 if sys.argv[1] == "setprofile":
@@ -137,9 +137,9 @@ elif sys.argv[1] == "settrace":
     threading.settrace(lambda *_: count); sys.settrace(lambda *_: count)
 else:
     profile = cProfile.Profile(); profile.enable()
-thread = threading.Thread(target=burn)
+thread = threading.Thread(target=use_cpu)
 thread.start()
-burn()
+use_cpu()
 thread.join()
 if sys.argv[1] == "cProfile":
     profile.disable()
@@ -183,13 +183,13 @@ libc = ctypes.CDLL(None)
 libc.dlmopen.restype = libc.dlsym.restype = ctypes.c_void_p
 libc.dlmopen.argtypes = [ctypes.c_long, ctypes.c_char_p, ctypes.c_int]
 libc.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
-def burn(): ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(busy)(150000)
+def use_cpu(): ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int)(busy)(150000)
 for _ in range(3):
     handle = libc.dlmopen(-1, b"./apart.so", 2)
     busy = libc.dlsym(handle, b"busy")
-    thread = threading.Thread(target=burn)
+    thread = threading.Thread(target=use_cpu)
     thread.start()
-    burn()
+    use_cpu()
     thread.join()
     libc.dlclose.argtypes = [ctypes.c_void_p]
     libc.dlclose(handle)
@@ -198,8 +198,8 @@ END
     info >info.json
     reader accounting info.json
     collapsed >stacks.txt
-    share=$(reader share stacks.txt 'burn \(.*apart\.py:\d+\)')
-    between $((50 - $(few 2))) "$share" 100 "percent below burn"
+    share=$(reader share stacks.txt 'use_cpu \(.*apart\.py:\d+\)')
+    between $((50 - $(few 2))) "$share" 100 "percent below use_cpu"
 }
 
 # Each of them ends as without us; what its loader says of us is one line.

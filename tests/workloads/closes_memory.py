@@ -5,26 +5,26 @@ import tempfile
 import time
 
 
-def burn():
+def use_cpu():
     end = time.thread_time() + 0.5
     while time.thread_time() < end:
         sum(range(1000))
 
 
 def before_close():
-    burn()
+    use_cpu()
 
 
 def after_close():
-    burn()
+    use_cpu()
 
 
 def in_child():
-    burn()
+    use_cpu()
 
 
 def after_reuse():
-    burn()
+    use_cpu()
 
 
 def path_of(fd):

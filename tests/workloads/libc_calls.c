@@ -16,7 +16,7 @@
 #define OWN_STACK    (256u << 10)
 #define SMALL_STACK  (64u << 10)
 #define USER_CHANGES 50
-#define BETWEEN      100000 /* looks at the clock */
+#define BETWEEN      100000 /* readings of the clock */
 
 static double seconds = 0.01;
 static pthread_key_t key;
@@ -30,7 +30,7 @@ static double used(void)
     return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-#define BURN(name)                                                                                                     \
+#define USE_CPU(name)                                                                                                  \
     static __attribute__((noinline)) void name(void)                                                                   \
     {                                                                                                                  \
         double end = used() + seconds;                                                                                 \
@@ -38,11 +38,11 @@ static double used(void)
             for (int i = 0; i < BETWEEN; i++)                                                                          \
                 __asm__ volatile("");                                                                                  \
     }
-BURN(burn_usual)
-BURN(burn_small)
-BURN(burn_own)
-BURN(burn_detached)
-BURN(burn_child)
+USE_CPU(use_usual)
+USE_CPU(use_small)
+USE_CPU(use_own)
+USE_CPU(use_detached)
+USE_CPU(use_child)
 
 /* The value is set again until the last of libc's rounds. */
 static void at_thread_end(void *value)
@@ -57,26 +57,26 @@ static void on_signal(int number)
     handled++;
 }
 
-static void *run(void *burn)
+static void *run(void *function)
 {
     sigset_t all, before;
-    pthread_setspecific(key, burn);
+    pthread_setspecific(key, function);
     own_number++;
-    ((void (*)(void))(unsigned long)burn)();
+    ((void (*)(void))(unsigned long)function)();
     pthread_kill(pthread_self(), SIGUSR1);
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     pthread_sigmask(SIG_SETMASK, &before, &all);
-    if (own_number != 8 || pthread_getspecific(key) != burn || !sigismember(&all, SIGURG) ||
+    if (own_number != 8 || pthread_getspecific(key) != function || !sigismember(&all, SIGURG) ||
         sigismember(&before, SIGURG))
         abort();
     ended++;
-    return burn;
+    return function;
 }
 
-static void start(const char *name, pthread_attr_t *attributes, void (*burn)(void), pthread_t *thread)
+static void start(const char *name, pthread_attr_t *attributes, void (*function)(void), pthread_t *thread)
 {
-    int error = pthread_create(thread, attributes, run, (void *)(unsigned long)burn);
+    int error = pthread_create(thread, attributes, run, (void *)(unsigned long)function);
     if (error)
         printf("%s: %s\n", name, strerror(error));
 }
@@ -86,16 +86,16 @@ static void threads(void)
     pthread_t usual, small, own, detached;
     pthread_attr_t attributes;
     void *stack = mmap(NULL, OWN_STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *result;
-    start("usual", NULL, burn_usual, &usual);
+    start("usual", NULL, use_usual, &usual);
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, SMALL_STACK);
-    start("small", &attributes, burn_small, &small);
+    start("small", &attributes, use_small, &small);
     pthread_attr_setstack(&attributes, stack, OWN_STACK);
-    start("own", &attributes, burn_own, &own);
+    start("own", &attributes, use_own, &own);
     pthread_attr_destroy(&attributes);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    start("detached", &attributes, burn_detached, &detached);
+    start("detached", &attributes, use_detached, &detached);
     /* a signal of libc's to every thread, ours too */
     for (int i = 0; i < USER_CHANGES; i++)
         if (setresuid(getuid(), geteuid(), getuid()) != 0)
@@ -125,7 +125,7 @@ static void children(void)
     int status;
     pid_t child = fork();
     if (child == 0) {
-        burn_child();
+        use_child();
         setresuid(getuid(), geteuid(), getuid());
         exit(handled);
     }

@@ -5,13 +5,13 @@ import threading
 import time
 
 
-def burn():
+def use_cpu():
     end = time.thread_time() + (float(sys.argv[1]) if len(sys.argv) > 1 else 0.3)
     while time.thread_time() < end:
         sum(range(1000))
 
 
-thread = threading.Thread(target=burn)
+thread = threading.Thread(target=use_cpu)
 thread.start()
-burn()
+use_cpu()
 thread.join()

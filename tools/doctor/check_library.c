@@ -154,7 +154,7 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
     } else {
         if (strstr(program->interpreter, "musl"))
             pt_find(findings, PT_LEVEL_OK, TOPIC,
-                    "the program is of musl libc: functions of libc are shown, but stacks may have a gap behind them");
+                    "the program is of musl libc: functions of libc are shown, but stacks may have a gap there");
         return true;
     }
     return false;

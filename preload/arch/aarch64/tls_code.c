@@ -52,15 +52,11 @@ static struct value get(const struct decoder *decoder, unsigned reg)
     return reg < REGISTERS ? decoder->registers[reg] : (struct value){UNKNOWN, 0};
 }
 
-/* Takes the offset of a tls_index, which must be of the object's own module, into x0. */
+/* Takes the offset of a tls_index into x0. */
 static bool accept_index(struct decoder *decoder, uintptr_t address, bool in_object, enum holding holding)
 {
-    struct {
-        uint64_t module;
-        int64_t offset;
-    } index;
-    return read_bytes(decoder, address, &index, sizeof index, in_object) && index.module &&
-           index.module == decoder->object->module && set(decoder, 0, holding, index.offset);
+    int64_t offset;
+    return pp_tls_index(decoder->object, address, in_object, &offset) && set(decoder, 0, holding, offset);
 }
 
 /* What a function may change that is called for a word: of a descriptor's, x0 and x30. */

@@ -87,15 +87,11 @@ static bool set_rax(struct decoder *decoder, enum holding holding, int64_t numbe
     return true;
 }
 
-/* Takes the offset of a tls_index, which must be of the object's own module. */
+/* Takes the offset of a tls_index. */
 static bool accept_index(struct decoder *decoder, uintptr_t address, bool in_object, enum holding holding)
 {
-    struct {
-        uint64_t module;
-        int64_t offset;
-    } index;
-    return read_bytes(decoder, address, &index, sizeof index, in_object) && index.module &&
-           index.module == decoder->object->module && set_rax(decoder, holding, index.offset);
+    int64_t offset;
+    return pp_tls_index(decoder->object, address, in_object, &offset) && set_rax(decoder, holding, offset);
 }
 
 /* __tls_get_addr(rdi) */
