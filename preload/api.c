@@ -15,7 +15,7 @@ PP_EXPORT const void *pyprof_copy(void);
 
 PP_EXPORT int pyprof_is_active(void)
 {
-    return pp_flush_thread_runs() && !atomic_load(&pp_capture.pauses);
+    return pp_flush_thread_runs() && !atomic_load(&pp_capture.pauses) && !atomic_load(&pp_capture.stopped);
 }
 
 PP_EXPORT const void *pyprof_copy(void)
@@ -96,7 +96,7 @@ PP_EXPORT int pyprof_labels(const char *text)
 
 PP_EXPORT int pyprof_request(const char *endpoint, uint64_t cpu_ns)
 {
-    if (!atomic_load(&pp_capture.pauses))
+    if (!atomic_load(&pp_capture.pauses) && !atomic_load(&pp_capture.stopped))
         pp_requests_add(endpoint, cpu_ns);
     return 0;
 }

@@ -155,6 +155,7 @@ void pp_config_read(void)
     pp_config.signal = (int)read_setting(PP_SETTING_SIGNAL, PP_CAUSE_CONFIG_SIGNAL);
     pp_config.libunwind = read_setting(PP_SETTING_UNWIND, PP_CAUSE_CONFIG_UNWIND);
     pp_config.verbose = read_setting(PP_SETTING_VERBOSE, PP_CAUSE_COUNT); /* never wrong */
+    pp_config.starts_paused = read_setting(PP_SETTING_START, PP_CAUSE_CONFIG_START);
     read_traces();
     read_service();
     read_out();

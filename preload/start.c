@@ -16,6 +16,7 @@
 #include "base/syscalls.h"
 #include "capture/capture.h"
 #include "capture/safe_read.h"
+#include "flush/control.h"
 #include "flush/lifecycle.h"
 #include "flush/state.h"
 #include "libunwind/libunwind.h"
@@ -106,6 +107,7 @@ static bool start_profiling(void)
     pp_capture.traces_kept = pp_config.traces != 0;
     pp_capture.traces_only = pp_config.traces_only;
     pp_capture.traces_highest = pp_config.traces ? pp_traces_highest(pp_config.traces) : 0;
+    pp_control_begin();
     pp_capture.tick_ns = pp_sys_tick_ns();
     pp_capture.overhead_ppm = pp_config.max_overhead_ppm;
     if (pp_filter_forbids())

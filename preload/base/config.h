@@ -23,6 +23,7 @@ struct pp_config {
     enum pp_clock clock;            /* PYPROF_CLOCK */
     bool libunwind;                 /* PYPROF_UNWIND */
     bool verbose;                   /* PYPROF_VERBOSE */
+    bool starts_paused;             /* PYPROF_START */
     uint64_t traces;                /* PYPROF_TRACES; 0: none */
     bool traces_only;
     char traces_text[PP_TRACES_TEXT];

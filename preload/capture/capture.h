@@ -31,6 +31,7 @@ enum pp_native_threads {
 struct pp_capture {
     _Atomic uint32_t enabled; /* 0: the handler returns at once, our wrappers pass calls through */
     _Atomic uint32_t pauses;  /* by the program; while there are any, samples have no stacks */
+    _Atomic uint32_t stopped; /* by `pyprof ctl` or PYPROF_START=paused: threads have no timers (flush/control.h) */
     /* Offset of the tid in glibc's thread descriptor (a raw-clone thread has its creator's descriptor); 0: unknown. */
     _Atomic uint32_t descriptor_tid_offset;
     /* Interpreters of this process in order of discovery; the unused entries are NULL. */

@@ -275,6 +275,7 @@ struct pp_slot_flush {
         uint64_t cpu_ns, samples;
     } seen_not_selected[PP_NOT_SELECTED_STATES]; /* flush/not_selected.c's */
     uint64_t traces_pause_end_ns;                /* of the thread's CPU clock: traces_pause ended last */
+    uint64_t closed_ns; /* of the thread's CPU clock: handed out by pp_drain_rest, whatever a later sample says */
     /* labels/thread_names.c's: the name that log_thread has, a string of log_segment, and its source */
     uint32_t log_name, name_source, name_age;
     uint32_t log_named;                    /* id of the name below, 0: not found yet */

@@ -128,6 +128,9 @@ enum pp_process_key {
                                    run */
     PP_PROCESS_GROUP, /* varint: process group when the segment began, which is a job of a shell; 0: its leader
                          is outside of the pid namespace */
+    PP_PROCESS_CONTROL, /* what the process has obeyed of the control file (common/control.h): varints {1: it is paused,
+                           0: it is not; since when, unix ns; samples per CPU second that were asked for, 0: as it was
+                           started; "written" of the file, 0: there was none}; again when it changes; absent: nothing */
 };
 
 enum pp_account_key {

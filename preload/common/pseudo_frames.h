@@ -9,6 +9,7 @@
 #define PP_PSEUDO_LOST         "[lost]"
 #define PP_PSEUDO_NOT_SELECTED "[not selected]"
 #define PP_PSEUDO_THREAD_EXIT  "[thread exit]"
+#define PP_PSEUDO_PAUSED       "[paused]" /* by `pyprof ctl`; pyprof_pause's has this text, too (PP_REASONS) */
 
 /* Marks in the stacks of tasks: log_format.h says where they are. The tools put names into those of tasks. */
 #define PP_PSEUDO_TASK       "[task]"

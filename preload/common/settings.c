@@ -142,6 +142,12 @@ static bool parse_clock(const char *text, uint64_t *clock)
     return *clock < sizeof names / sizeof *names;
 }
 
+static bool parse_start(const char *text, uint64_t *paused)
+{
+    *paused = strcmp(text, "paused") == 0;
+    return *paused || strcmp(text, "running") == 0;
+}
+
 static bool parse_switch(const char *text, uint64_t *on)
 {
     *on = strcmp(text, "0") != 0;
@@ -156,6 +162,7 @@ const char *const pp_setting_names[PP_SETTING_COUNT] = {
     [PP_SETTING_UNWIND] = "PYPROF_UNWIND",
     [PP_SETTING_CLOCK] = "PYPROF_CLOCK",
     [PP_SETTING_VERBOSE] = "PYPROF_VERBOSE",
+    [PP_SETTING_START] = "PYPROF_START",
     [PP_SETTING_TRACES] = "PYPROF_TRACES",
     [PP_SETTING_OUT] = "PYPROF_OUT",
     [PP_SETTING_RUN] = "PYPROF_RUN",
@@ -177,6 +184,7 @@ static const struct {
     [PP_SETTING_UNWIND] = {parse_unwinder, false, "is not rows or libunwind: using rows"},
     [PP_SETTING_CLOCK] = {parse_clock, PP_CLOCK_AUTO, "is not auto, tick or perf: using auto"},
     [PP_SETTING_VERBOSE] = {parse_switch, false, ""},
+    [PP_SETTING_START] = {parse_start, false, "is not running or paused: samples are taken from the start"},
     [PP_SETTING_TRACES] =
         {parse_traces, 0, "is not a number above 0 and up to 1, or that and \",only\" (0.01,only): no traces are kept"},
 };

@@ -31,15 +31,21 @@ static void add_charge(uint32_t thread, const struct pp_charge *charge)
 
 static struct pp_charge charge_for(struct pp_slot *slot, uint32_t thread, const struct pp_record_sample *record)
 {
-    if (!pp_config.traces_only)
+    bool closed = record->cpu_previous_ns < slot->flush.closed_ns;
+    if (!pp_config.traces_only && !closed)
         return pp_account_sample(&pp_interval.account, slot, record, &ticks);
     struct pp_record_sample head = *record;
-    pp_not_selected_before(slot, thread, ticks.period_ns, &head);
+    if (closed)
+        head.cpu_previous_ns = slot->flush.closed_ns;
+    if (pp_config.traces_only)
+        pp_not_selected_before(slot, thread, ticks.period_ns, &head);
     return pp_account_sample(&pp_interval.account, slot, &head, &ticks);
 }
 
 static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *record)
 {
+    if (record->cpu_ns <= slot->flush.closed_ns)
+        return; /* its handler was under way when a pause began */
     uint32_t thread = pp_thread_of_sample(slot, record);
     struct pp_charge charge = charge_for(slot, thread, record);
     uint32_t node = pp_stack_node(&pp_interval.tables, slot, record, pp_interval.account.reasons);
@@ -104,15 +110,28 @@ static bool estimate_tail(const struct pp_slot *slot, uint32_t thread, uint64_t 
     return true;
 }
 
-/* What a thread used after its last sample is not of selected traces while there is none; otherwise whose it is is not
- * known: there are no stacks of most of what threads like it do. */
-static void add_not_selected_rest(uint32_t thread, struct pp_charge *charge)
+static void add_paused(uint32_t thread, uint64_t cpu_ns)
 {
-    if (!atomic_load(&pp_capture.traces_pause))
-        return;
+    uint32_t frame = pp_frame_pseudo(&pp_interval.tables, PP_PSEUDO_PAUSED);
+    struct pp_sample_key key = {thread, pp_node_id(&pp_interval.tables, 0, frame), 0, 0};
+    pp_interval.account.sampled_ns += cpu_ns;
+    pp_add_sample(&pp_interval.account.sampled_ns, &key, 0, cpu_ns);
+}
+
+/* Tells where the CPU time goes that a thread has used since its last sample, if that is known without its stack: to
+ * the pause, or to traces that are not selected while there is no other. Returns whether it is. */
+static bool add_known_rest(uint32_t thread, struct pp_charge *charge)
+{
+    bool paused = atomic_load(&pp_capture.stopped);
+    if (!charge->unsampled_ns || (!paused && !atomic_load(&pp_capture.traces_pause)))
+        return !charge->unsampled_ns;
     pp_interval.account.unsampled_ns -= charge->unsampled_ns;
-    pp_not_selected_add(thread, 0, 0, charge->unsampled_ns);
+    if (paused)
+        add_paused(thread, charge->unsampled_ns);
+    else
+        pp_not_selected_add(thread, 0, 0, charge->unsampled_ns);
     charge->unsampled_ns = 0;
+    return true;
 }
 
 static void consume_end(struct pp_slot *slot)
@@ -124,9 +143,8 @@ static void consume_end(struct pp_slot *slot)
     if (!charge.unsampled_ns && !charge.lost_ns)
         return;
     uint32_t thread = pp_thread_of_slot(slot, true);
-    if (pp_config.traces_only)
-        add_not_selected_rest(thread, &charge);
-    else if (charge.unsampled_ns && estimate_tail(slot, thread, charge.unsampled_ns))
+    /* with PYPROF_TRACES=…,only there are no stacks of most of what threads like it do */
+    if (!add_known_rest(thread, &charge) && !pp_config.traces_only && estimate_tail(slot, thread, charge.unsampled_ns))
         charge.unsampled_ns = 0;
     add_charge(thread, &charge);
 }
@@ -217,10 +235,11 @@ void pp_drain_rest(void)
         if (atomic_load(&slot->state) != PP_SLOT_LIVE || !atomic_load(&slot->tid))
             continue;
         struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
+        slot->flush.closed_ns = slot->flush.accounted_ns;
         if (!charge.unsampled_ns && !charge.lost_ns)
             continue;
         uint32_t thread = pp_thread_of_slot(slot, false);
-        add_not_selected_rest(thread, &charge);
+        add_known_rest(thread, &charge);
         add_charge(thread, &charge);
     }
 }

@@ -21,6 +21,7 @@
 #include "../threads/scan.h"
 #include "../threads/signal.h"
 #include "drain.h"
+#include "control.h"
 #include "fork_gate.h"
 #include "rate.h"
 #include "requests.h"
@@ -99,7 +100,9 @@ static bool worth_writing(uint64_t profiler_threads_ns, enum pp_end_reason end)
         return false;
     if (pp_write_has_begun() || pp_interval.account.samples || pp_interval.account.lost_samples)
         return true;
-    return final && pp_interval.account.cpu_ns >= profiler_threads_ns + WORTH_A_FILE_NS;
+    /* a process that is paused and lives on has a file, to be found; one that was never resumed leaves none */
+    return final != (atomic_load(&pp_capture.stopped) != 0) &&
+           pp_interval.account.cpu_ns >= profiler_threads_ns + WORTH_A_FILE_NS;
 }
 
 /* Returns what our threads have used. */
@@ -173,7 +176,7 @@ uint64_t pp_interval_flush(int flush_tid, enum pp_end_reason end)
     }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_write_is_full());
-    if (final)
+    if (final || atomic_load(&pp_capture.stopped))
         pp_drain_rest();
     append(end);
     pp_codes_limit();
@@ -211,4 +214,5 @@ void pp_interval_after_fork(void)
     pp_requests_after_fork();
     pp_codes_reset();
     pp_traces_after_fork();
+    pp_control_after_fork();
 }

@@ -18,6 +18,7 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "../threads/signal.h"
+#include "control.h"
 #include "drain.h"
 #include "interval.h"
 #include "rate.h"
@@ -119,6 +120,11 @@ static unsigned count_idle(unsigned idle, bool scans_again)
     return idle;
 }
 
+static bool is_paused(void)
+{
+    return atomic_load(&pp_capture.stopped);
+}
+
 static void warn_of_memory(void)
 {
     if (!atomic_load(&pp_memory_file.missed))
@@ -160,7 +166,7 @@ void *pp_flush_loop(void *argument)
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = next_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
-    uint64_t young = UINT64_MAX;
+    uint64_t young = UINT64_MAX, control = now;
     unsigned idle = 0;
     bool sleeps = false; /* a young process: nothing is to be saved until a sample wakes the thread */
     for (;;) {
@@ -169,6 +175,7 @@ void *pp_flush_loop(void *argument)
         until = save < until ? save : until;
         until = watch < until ? watch : until;
         until = young < until ? young : until;
+        until = control < until ? control : until;
         /* while the thread sleeps, it may be stopped, and the next has another table of descriptors, or the program's
          */
         pp_modules_close_files(NULL);
@@ -188,14 +195,26 @@ void *pp_flush_loop(void *argument)
             end_process(flush_tid);
         if (why && idle) {
             pp_rate_wake_by_samples(false);
-            if (idle == REST_AFTER)
+            if (idle == REST_AFTER) {
                 next = scan = save = now + INTERVAL_NS;
+                control = now;
+            }
             idle = 0;
         }
         if (why && sleeps) {
             pp_rate_wake_by_samples(false);
             sleeps = false;
             save = next_save(now);
+        }
+        if (now >= control) {
+            bool changed, was_paused = is_paused();
+            control = pp_control_poll(now, idle == REST_AFTER && !was_paused ? REST_NS : INTERVAL_NS, &changed);
+            if (changed)
+                next = now;
+            if (is_paused())
+                scan = save = UINT64_MAX; /* nothing comes between two flushes */
+            else if (was_paused)
+                scan = save = now + INTERVAL_NS;
         }
         /* names are read from files: see may_save */
         bool early = !pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS;
@@ -235,7 +254,7 @@ void *pp_flush_loop(void *argument)
             again_ns = pp_interval_flush(flush_tid, PP_END_NOT);
             pp_modules_rest();
             idle = count_idle(idle, again_ns);
-            next = now + (idle < REST_AFTER ? INTERVAL_NS : REST_NS);
+            next = now + (idle < REST_AFTER && !is_paused() ? INTERVAL_NS : REST_NS);
         } else if (now >= save) {
             if (saves)
                 pp_interval_save();
@@ -257,7 +276,7 @@ void *pp_flush_loop(void *argument)
                 save = next;
             }
         }
-        if (now >= scan || again_ns)
+        if (!is_paused() && (now >= scan || again_ns))
             scan = again_ns && pp_interval_is_busy() && now + again_ns < next ? now + again_ns : next;
     }
     finish(flush_tid);

@@ -4,6 +4,7 @@
 #include "../base/message.h"
 #include "../capture/capture.h"
 #include "../log/notes.h"
+#include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/timers.h"
 #include "drain.h"
@@ -26,7 +27,7 @@ static struct {
 static void note_ticks(void)
 {
     uint64_t tick_ns = pp_sys_tick_ns();
-    if (pp_config.period_ns >= tick_ns || atomic_load(&pp_capture.events_wanted))
+    if (pp_timers_wanted_ns() >= tick_ns || atomic_load(&pp_capture.events_wanted))
         return;
     char line[LINE_BYTES];
     pp_note(0, pp_format(line, sizeof line,
@@ -45,7 +46,7 @@ void pp_rate_start(bool first)
 {
     if (first) {
         memset(&rate, 0, sizeof rate);
-        pp_throttle_reset(&rate.throttle, pp_config.period_ns, pp_config.max_overhead_ppm);
+        pp_throttle_reset(&rate.throttle, pp_timers_wanted_ns(), pp_config.max_overhead_ppm);
         note_ticks();
     }
     rate.applied_ns = rate.throttle.period_ns;
@@ -68,7 +69,7 @@ static void note_change(uint64_t before_ns)
                 pp_format(line, sizeof line,
                           "samples cost %u.%02u %s of the CPU time: %lu of %lu samples per CPU "
                           "second are taken (PYPROF_MAX_OVERHEAD)",
-                          hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_config.period_ns));
+                          hundredths / 100, hundredths % 100, "%", now, NS_PER_SECOND / pp_timers_wanted_ns()));
 }
 
 bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers)
@@ -80,15 +81,34 @@ bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers)
     return rate.throttle.period_ns != rate.weighed_ns;
 }
 
-void pp_rate_change(void)
+/* Returns whether the timers' period is another than before. */
+static bool apply(void)
 {
     uint64_t before_ns = rate.applied_ns, now_ns = rate.throttle.period_ns;
     rate.applied_ns = now_ns;
     weigh_by(now_ns > before_ns ? now_ns : before_ns);
     if (now_ns == before_ns)
-        return;
+        return false;
     pp_timers_set_period_ns(now_ns);
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         pp_timer_follow(slot, false);
-    note_change(before_ns);
+    return true;
+}
+
+void pp_rate_change(void)
+{
+    uint64_t before_ns = rate.applied_ns;
+    if (apply())
+        note_change(before_ns);
+}
+
+void pp_rate_want(uint64_t period_ns)
+{
+    pp_timers_want_ns(period_ns);
+    pp_throttle_reset(&rate.throttle, pp_timers_wanted_ns(), pp_config.max_overhead_ppm);
+    /* whether all threads are to have an event depends on the rate */
+    pp_events_forget();
+    pp_events_begin();
+    apply();
+    note_ticks();
 }

@@ -16,5 +16,7 @@ void pp_rate_wake_by_samples(bool each);
  * to be called, once all samples are taken from the rings: they are weighed by the rate at which they were taken. */
 bool pp_rate_review(uint64_t cpu_ns, struct pp_handlers handlers);
 void pp_rate_change(void);
+/* Has samples taken at this period, or at the throttle's longer one; 0: PYPROF_HZ's. Takes the rings empty. */
+void pp_rate_want(uint64_t period_ns);
 
 #endif

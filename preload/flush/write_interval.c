@@ -179,6 +179,11 @@ bool pp_write_has_begun(void)
     return segment.number > 0;
 }
 
+const char *pp_write_directory(void)
+{
+    return pp_write_has_begun() && segment.directory[0] ? segment.directory : pp_config.out;
+}
+
 bool pp_write_is_full(void)
 {
     bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;

@@ -13,6 +13,8 @@
 void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
 /* Whether a file has been begun. */
 bool pp_write_has_begun(void);
+/* Returns the directory of the files: PYPROF_OUT, or where they are instead. */
+const char *pp_write_directory(void);
 /* Ends the file and its ids if it is no longer as it was left: users move and remove files, processes change their
  * user. Call before an interval is taken in. */
 void pp_write_check_file(void);

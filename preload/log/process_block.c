@@ -24,6 +24,7 @@
 
 static struct pp_buffer fields;
 static char buffer[COMMAND_LINE_MAX];
+static struct pp_control_obeyed obeyed;
 
 static void put_text_field(unsigned key, const char *text)
 {
@@ -83,6 +84,18 @@ static void put_contexts(struct pp_segment *segment)
     segment->contexts = atomic_load(&pp_capture.contexts);
     if (segment->contexts)
         put_text_field(PP_PROCESS_CONTEXTS, segment->contexts->text);
+}
+
+static void put_control(struct pp_segment *segment)
+{
+    static struct pp_buffer value;
+    segment->control = obeyed;
+    pp_buffer_clear(&value);
+    pp_put_varint(&value, obeyed.paused);
+    pp_put_varint(&value, obeyed.since_unix_ns);
+    pp_put_varint(&value, obeyed.hz);
+    pp_put_varint(&value, obeyed.written);
+    pp_put_field(&fields, PP_PROCESS_CONTROL, value.data, value.length);
 }
 
 static void put_period(struct pp_segment *segment)
@@ -176,12 +189,19 @@ static void put_all(struct pp_segment *segment)
     put_period(segment);
     put_clock(segment);
     put_contexts(segment);
+    if (obeyed.since_unix_ns)
+        put_control(segment);
     if (pp_config.traces)
         put_text_field(PP_PROCESS_TRACES, pp_config.traces_text);
     if (pp_config.service[0])
         put_text_field(PP_PROCESS_SERVICE, pp_config.service);
     pp_put_number_field(&fields, PP_PROCESS_TICK_NS, pp_sys_tick_ns());
     pp_put_number_field(&fields, PP_PROCESS_CPUS, count_cpus());
+}
+
+void pp_segment_set_control(const struct pp_control_obeyed *now)
+{
+    obeyed = *now;
 }
 
 void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out)
@@ -212,6 +232,8 @@ void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out)
         put_clock(segment);
     if (atomic_load(&pp_capture.contexts) != segment->contexts)
         put_contexts(segment);
+    if (memcmp(&obeyed, &segment->control, sizeof obeyed) != 0)
+        put_control(segment);
     if (fields.length)
         pp_put_block(out, PP_BLOCK_PROCESS, &fields, &segment->sequence);
 }

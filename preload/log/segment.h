@@ -9,6 +9,12 @@
 
 #define PP_INSTANCE_LENGTH 32
 
+/* What holds by the control file (common/control.h) and PYPROF_START: PP_PROCESS_CONTROL. All 0: neither says anything.
+ */
+struct pp_control_obeyed {
+    uint64_t paused, since_unix_ns, hz, written;
+};
+
 struct pp_segment {
     char instance[PP_INSTANCE_LENGTH + 1];        /* of this process image */
     char parent_instance[PP_INSTANCE_LENGTH + 1]; /* of the process that forked it, or "" */
@@ -21,6 +27,7 @@ struct pp_segment {
     const char *clock;                            /* that it names */
     const struct pp_context_facts *contexts;      /* that it describes */
     uint64_t period_ns;                           /* that it names */
+    struct pp_control_obeyed control;             /* that it names */
     uint64_t command_line_sum;                    /* of the command line that it names */
     uintptr_t arguments;                          /* where the command line is in memory */
     size_t arguments_size;                        /* with the environment after them; 0: unknown */
@@ -38,7 +45,10 @@ void pp_segment_begin(struct pp_segment *segment, struct pp_buffer *out);
 /* Puts the PROCESS block of a new segment. */
 void pp_segment_put_process(struct pp_segment *segment, struct pp_buffer *out);
 
-/* Puts a PROCESS block if the interpreters, the period or, in the first seconds, the command line have changed. */
+/* Sets what a segment is to say of the control file. Also in the thread that starts profiling. */
+void pp_segment_set_control(const struct pp_control_obeyed *obeyed);
+
+/* Puts a PROCESS block if what it says of the process has changed; the command line counts in the first seconds. */
 void pp_segment_renew(struct pp_segment *segment, struct pp_buffer *out);
 
 /* Whether the current file is as we left it (not removed, replaced or changed) and of the process's present user. */

@@ -65,7 +65,7 @@ static const char *obstacle(void)
         return atomic_load(&events.ended_by);
     if (atomic_load(&pp_capture.signal) != SIGURG)
         return pp_events_need_sigurg;
-    int descriptor = open_event(pp_sys_gettid(), pp_config.period_ns);
+    int descriptor = open_event(pp_sys_gettid(), pp_timers_wanted_ns());
     if (descriptor < 0)
         return descriptor == -EMFILE ? "too few descriptors are allowed (ulimit -n)"
                                      : "perf_event_open is not permitted (kernel.perf_event_paranoid, seccomp)";
@@ -87,7 +87,8 @@ void pp_events_begin(void)
     memset(events.slots, 0, sizeof events.slots);
     atomic_store(&events.open, 0);
     events.young_end_ns = 0;
-    bool finer = pp_config.period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
+    uint64_t period_ns = pp_timers_wanted_ns();
+    bool finer = period_ns < pp_sys_tick_ns(), all = finer || pp_config.clock == PP_CLOCK_PERF;
     const char *why = obstacle();
     events.permitted = !why;
     atomic_store(&pp_capture.events_wanted, !why && all);
@@ -96,10 +97,10 @@ void pp_events_begin(void)
     if (!why)
         return;
     say_obstacle(why);
-    if (pp_config.period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
+    if (period_ns < NS_PER_SECOND / PP_HIGHEST_TICK_HZ)
         pp_warn_once(PP_CAUSE_CLOCK,
                      "PYPROF_HZ=%lu needs perf events: %s; using kernel ticks, %lu samples per CPU second at most",
-                     NS_PER_SECOND / pp_config.period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());
+                     NS_PER_SECOND / period_ns, why, NS_PER_SECOND / pp_sys_tick_ns());
 }
 
 const char *pp_events_clock(void)
@@ -210,7 +211,7 @@ static void draw_again(struct pp_slot *slot, struct event *event)
 
 void pp_event_follow(struct pp_slot *slot, bool missed)
 {
-    if (!events.permitted || slot->index >= PP_EVENT_SLOTS)
+    if (!events.permitted || slot->index >= PP_EVENT_SLOTS || atomic_load(&pp_capture.stopped))
         return;
     struct event *event = &events.slots[slot->index];
     if (event->tid && event->tid != atomic_load(&slot->tid))

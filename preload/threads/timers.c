@@ -14,14 +14,26 @@
 #define EACH_TICK_NS  1000u
 
 static struct {
-    _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: pp_config's */
+    _Atomic uint64_t wanted_ns; /* the period that is asked for; 0: pp_config's */
+    _Atomic uint64_t period_ns; /* that the throttle has chosen; 0: the wanted */
     _Atomic uint64_t count;     /* of timers */
 } timers;
+
+uint64_t pp_timers_wanted_ns(void)
+{
+    uint64_t wanted = atomic_load(&timers.wanted_ns);
+    return wanted ? wanted : pp_config.period_ns;
+}
+
+void pp_timers_want_ns(uint64_t period_ns)
+{
+    atomic_store(&timers.wanted_ns, period_ns);
+}
 
 uint64_t pp_timers_period_ns(void)
 {
     uint64_t chosen = atomic_load(&timers.period_ns);
-    return chosen ? chosen : pp_config.period_ns;
+    return chosen ? chosen : pp_timers_wanted_ns();
 }
 
 uint64_t pp_timers_interval_ns(void)
@@ -91,7 +103,7 @@ static bool reserve_place(void)
 
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
 {
-    if (atomic_load(&slot->timer) < PP_TIMER_NONE)
+    if (atomic_load(&slot->timer) < PP_TIMER_NONE || atomic_load(&pp_capture.stopped))
         return 0;
     if (!reserve_place())
         return EAGAIN;
@@ -109,7 +121,8 @@ int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first)
     error = set_time(slot, id, first);
     if (error || !atomic_compare_exchange_strong(&slot->timer, &none, id))
         delete_timer(id);
-    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || atomic_load(&pp_process.silent))
+    else if (event.sigev_signo != atomic_load(&pp_capture.signal) || atomic_load(&pp_process.silent) ||
+             atomic_load(&pp_capture.stopped))
         pp_timer_disarm(slot, PP_TIMER_NONE);
     return error;
 }

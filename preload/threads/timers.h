@@ -13,7 +13,7 @@
  *
  * A thread that changes our signal (threads/signal.c) stores it and then renews every timer. A thread that makes a
  * timer puts the id in and then reads the signal again. So at least one of the two sees the other. The end of profiling
- * (pp_process.silent, then disarm) goes the same way. */
+ * (pp_process.silent, then disarm) and a pause (pp_capture.stopped, then disarm) go the same way. */
 #ifndef PP_THREADS_TIMERS_H
 #define PP_THREADS_TIMERS_H
 
@@ -38,7 +38,7 @@ enum pp_first_expiry {
  * Work that repeats after just the interval is met at one point until the flush thread draws another (a sample weighs
  * what the thread has used, so the sums do not care). A thread with a perf event has a signal at each tick
  * (handler/due.h). Returns 0 or an errno: EAGAIN also when half of RLIMIT_SIGPENDING
- * is taken. 0 without a timer where the thread is to have none. */
+ * is taken. 0 without a timer where the thread is to have none, or while pp_capture.stopped. */
 int pp_timer_arm(struct pp_slot *slot, enum pp_first_expiry first);
 
 /* Deletes the slot's timer, if it has one. life: NONE, or why the slot never gets a timer again (the first reason
@@ -48,7 +48,11 @@ void pp_timer_disarm(struct pp_slot *slot, enum pp_timer_life life);
 /* Forgets all timers in the child of fork, which does not inherit them. */
 void pp_timers_after_fork(void);
 
-/* Returns the CPU time in ns between two samples of a thread: pp_config's, or the longer time of the throttle. */
+/* Returns the CPU time in ns between two samples of a thread that is asked for: PYPROF_HZ's, or `pyprof ctl rate`'s. */
+uint64_t pp_timers_wanted_ns(void);
+/* Sets what is asked for, in the children of fork, too; 0: PYPROF_HZ's. */
+void pp_timers_want_ns(uint64_t period_ns);
+/* Returns the CPU time in ns between two samples of a thread: what is asked for, or the longer time of the throttle. */
 uint64_t pp_timers_period_ns(void);
 /* Returns the CPU time in ns between two signals of a timer: that, or PP_TIMER_SLOW_NS while no trace is sampled that
  * PYPROF_TRACES=…,only selects. */
