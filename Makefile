@@ -82,7 +82,7 @@ PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c' -not -path 'prelo
 # What the unit tests and torture have of the library: the same with checks.
 CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
-TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c preload/cpython/layouts.c) \
+TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c preload/common/control.c preload/cpython/layouts.c) \
                $(BUILD)/obj/page.o
 GZIP_ZLIB   := $(BUILD)/obj/tools/base/gzip_zlib.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))

@@ -31,6 +31,8 @@ static const struct pt_option
                        "directory for the profile (default: " PT_DEFAULT_DIRECTORY ")"),
     fail_above = OPTION(0, "fail-above", "PCT", PT_PERCENT, fail_above, NULL,
                         "end with status 1 if something is slower in B by more than this part of A's CPU, below"),
+    duration = OPTION(0, "for", "TIME", PT_DURATION, duration_ns, NULL,
+                      "pause or resume for this long, then the contrary: 30s, 5m"),
     focus = OPTION(0, "focus", "REGEX", PT_REGEX_OR_LABEL, request.select.focus, NULL,
                    "only stacks with a frame that matches, or of a context that does: 'endpoint=/cart', 'task=.*poll'; "
                    "'endpoint=(none)': of none"),
@@ -230,6 +232,21 @@ static const struct pt_command commands[] = {
      "well.\n\n" PATHS_HELP,
      "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
      "pyprof merge -o - --all | zstd > everything.pyprof.zst"},
+    {COMMAND(ctl), "[OPTIONS] [DIR | PID] pause | resume | rate HZ | flush | status",
+     "Switches sampling off and on, and sets its rate, in processes that run", OPTIONS(&duration, &json),
+     "An order holds for all processes that write to the directory, now and later, until another order; one with a PID "
+     "for that process alone. It is a file there, \"control\", which each process reads once a second while it uses "
+     "CPU "
+     "time, and each ten seconds while it rests. The file must belong to root or to the process's user.\n"
+     "While a process is paused it has no timers and no samples; what it uses is shown as [paused]. "
+     "PYPROF_START=paused "
+     "has a program start so: libpyprof(7). rate default: what PYPROF_HZ says. flush has all samples so far written. "
+     "status lists the orders, and what each process that runs does.\n"
+     "DIR is a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY ".",
+     "pyprof ctl pause\n"
+     "pyprof ctl /var/lib/pyprof resume --for 30s\n"
+     "pyprof ctl 4711 rate 500\n"
+     "pyprof ctl status"},
     {COMMAND(doctor), "[OPTIONS] [PID | -- COMMAND [ARGUMENT...]]",
      "Checks whether profiling works, and if not, says why and what to do", OPTIONS(&json),
      "Of a running process: whether the library is loaded, its timers armed, its profile growing, also in its "

@@ -62,3 +62,37 @@ bool pp_control_next(const char **at, uint64_t *written, struct pp_control_line 
     *at = NULL;
     return false;
 }
+
+struct pp_control_orders pp_control_default(bool starts_paused)
+{
+    return (struct pp_control_orders){.paused = starts_paused, .until_unix_s = PP_CONTROL_NEVER};
+}
+
+bool pp_control_read(const char *text, const struct pp_control_scope *process, bool starts_paused,
+                     struct pp_control_orders *orders)
+{
+    struct pp_control_orders found = pp_control_default(starts_paused);
+    bool own_state = false, own_hz = false; /* lines that name the process go before those for all */
+    struct pp_control_line line;
+    while (pp_control_next(&text, &found.written, &line)) {
+        bool own = line.scope.pid == process->pid && line.scope.start_ticks == process->start_ticks;
+        if (line.scope.pid && !own)
+            continue;
+        if (line.kind == PP_CONTROL_HZ && (own || !own_hz)) {
+            found.hz = line.number;
+            own_hz = own;
+        } else if (line.kind != PP_CONTROL_HZ && (own || !own_state)) {
+            found.paused = line.kind == PP_CONTROL_PAUSED;
+            found.until_unix_s = line.until_unix_s;
+            own_state = own;
+        }
+    }
+    if (text)
+        *orders = found;
+    return text != NULL;
+}
+
+bool pp_control_is_paused(const struct pp_control_orders *orders, uint64_t now_unix_s)
+{
+    return orders->paused != (orders->until_unix_s <= now_unix_s);
+}

@@ -51,4 +51,17 @@ struct pp_control_line {
  * text ends with a NUL. */
 bool pp_control_next(const char **at, uint64_t *written, struct pp_control_line *line);
 
+/* What the file says to a process. */
+struct pp_control_orders {
+    bool paused; /* until then, and the contrary from then on */
+    uint64_t until_unix_s, hz, written;
+};
+
+/* Returns what holds for a process without a file. */
+struct pp_control_orders pp_control_default(bool starts_paused);
+/* Reads the text for this process. Returns false, and changes nothing, if it is no control file. */
+bool pp_control_read(const char *text, const struct pp_control_scope *process, bool starts_paused,
+                     struct pp_control_orders *orders);
+bool pp_control_is_paused(const struct pp_control_orders *orders, uint64_t now_unix_s);
+
 #endif

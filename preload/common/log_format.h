@@ -128,9 +128,12 @@ enum pp_process_key {
                                    run */
     PP_PROCESS_GROUP, /* varint: process group when the segment began, which is a job of a shell; 0: its leader
                          is outside of the pid namespace */
-    PP_PROCESS_CONTROL, /* what the process has obeyed of the control file (common/control.h): varints {1: it is paused,
-                           0: it is not; since when, unix ns; samples per CPU second that were asked for, 0: as it was
-                           started; "written" of the file, 0: there was none}; again when it changes; absent: nothing */
+    /* What holds by the control file (common/control.h) and PYPROF_START, again when it changes; absent: neither says
+     * anything. */
+    PP_PROCESS_PAUSED,           /* varint: 1: it is paused, 0: it is not */
+    PP_PROCESS_CONTROL_SINCE_NS, /* varint: unix time since when */
+    PP_PROCESS_CONTROL_HZ,       /* varint: samples per CPU second that are asked for, 0: as it was started */
+    PP_PROCESS_CONTROL_NS,       /* varint: "written" of the file, 0: there was none */
 };
 
 enum pp_account_key {

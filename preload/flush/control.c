@@ -24,14 +24,8 @@
 #define START_FIELD   22 /* of /proc/self/stat */
 #define STAT_BYTES    1024
 
-/* What the file says to this process. */
-struct orders {
-    bool paused;
-    uint64_t until_unix_s, hz, written;
-};
-
 static struct {
-    struct orders orders;
+    struct pp_control_orders orders;
     struct pp_control_obeyed obeyed;
     uint64_t device, inode, size; /* of the file as it was read last; all 0: there was none */
     int64_t changed_s, changed_ns;
@@ -46,36 +40,6 @@ static uint64_t own_start_ticks(void)
     for (; at && *at >= '0' && *at <= '9'; at++)
         ticks = ticks * 10 + (uint64_t)(*at - '0');
     return ticks;
-}
-
-/* Whether the line is for this process; *own: by its pid. */
-static bool is_meant(const struct pp_control_scope *scope, bool *own)
-{
-    *own = scope->pid == (uint64_t)pp_sys_getpid() && scope->start_ticks == own_start_ticks();
-    return !scope->pid || *own;
-}
-
-/* Returns false if the text is no control file: what held before goes on. */
-static bool take_orders(const char *text)
-{
-    struct orders found = {.paused = pp_config.starts_paused, .until_unix_s = PP_CONTROL_NEVER};
-    bool own, own_state = false, own_hz = false;
-    struct pp_control_line line;
-    while (pp_control_next(&text, &found.written, &line)) {
-        if (!is_meant(&line.scope, &own))
-            continue;
-        if (line.kind == PP_CONTROL_HZ && (own || !own_hz)) {
-            found.hz = line.number;
-            own_hz = own;
-        } else if (line.kind != PP_CONTROL_HZ && (own || !own_state)) {
-            found.paused = line.kind == PP_CONTROL_PAUSED;
-            found.until_unix_s = line.until_unix_s;
-            own_state = own;
-        }
-    }
-    if (text)
-        control.orders = found;
-    return text != NULL;
 }
 
 /* Returns why the file is not trusted, NULL if it is. */
@@ -105,7 +69,9 @@ static const char *read_file(int directory)
     if (why)
         return why;
     text[length > 0 ? length : 0] = 0;
-    return take_orders(text) ? NULL : "it is damaged, or of another version of pyprof";
+    const struct pp_control_scope own = {(uint64_t)pp_sys_getpid(), own_start_ticks()};
+    bool good = pp_control_read(text, &own, pp_config.starts_paused, &control.orders);
+    return good ? NULL : "it is damaged, or of another version of pyprof";
 }
 
 /* Notes which file is there; returns whether it is another than before. */
@@ -135,16 +101,10 @@ static void refresh_orders(void)
         return; /* as in another root: what is there is not for us */
     const char *why = control.inode ? read_file(opened) : NULL;
     if (!control.inode)
-        control.orders = (struct orders){.paused = pp_config.starts_paused, .until_unix_s = PP_CONTROL_NEVER};
+        control.orders = pp_control_default(pp_config.starts_paused);
     pp_sys_close(opened);
     if (why)
         pp_warn_once(PP_CAUSE_CONTROL, "%s is not obeyed: %s", path, why);
-}
-
-static bool paused_now(uint64_t now_unix_ns)
-{
-    bool over = control.orders.until_unix_s <= now_unix_ns / NS_PER_SECOND;
-    return control.orders.paused != over;
 }
 
 static void pause_here(void)
@@ -177,7 +137,8 @@ static void resume_here(void)
 static bool obey(uint64_t now_unix_ns)
 {
     struct pp_control_obeyed *obeyed = &control.obeyed;
-    bool paused = paused_now(now_unix_ns), changed = obeyed->written != control.orders.written;
+    bool paused = pp_control_is_paused(&control.orders, now_unix_ns / NS_PER_SECOND),
+         changed = obeyed->written != control.orders.written;
     if (paused != (atomic_load(&pp_capture.stopped) != 0)) {
         if (paused)
             pause_here();
@@ -206,10 +167,10 @@ static bool obey(uint64_t now_unix_ns)
 
 void pp_control_begin(void)
 {
-    control.orders = (struct orders){.paused = pp_config.starts_paused, .until_unix_s = PP_CONTROL_NEVER};
+    control.orders = pp_control_default(pp_config.starts_paused);
     refresh_orders();
     uint64_t now_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME);
-    bool paused = paused_now(now_unix_ns);
+    bool paused = pp_control_is_paused(&control.orders, now_unix_ns / NS_PER_SECOND);
     atomic_store(&pp_capture.stopped, paused);
     if (paused || control.orders.written)
         control.obeyed = (struct pp_control_obeyed){paused, now_unix_ns, 0, control.orders.written};

@@ -164,7 +164,8 @@ void *pp_flush_loop(void *argument)
         pp_fd_table_begin();
     pp_events_begin();
     pp_interval_start(); /* a thread that was stopped in between goes on with its interval */
-    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + INTERVAL_NS, scan = next, save = next_save(now);
+    uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + (is_paused() ? REST_NS : INTERVAL_NS);
+    uint64_t scan = next, save = next_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
     uint64_t young = UINT64_MAX, control = now;
     unsigned idle = 0;

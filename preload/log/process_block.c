@@ -88,14 +88,11 @@ static void put_contexts(struct pp_segment *segment)
 
 static void put_control(struct pp_segment *segment)
 {
-    static struct pp_buffer value;
     segment->control = obeyed;
-    pp_buffer_clear(&value);
-    pp_put_varint(&value, obeyed.paused);
-    pp_put_varint(&value, obeyed.since_unix_ns);
-    pp_put_varint(&value, obeyed.hz);
-    pp_put_varint(&value, obeyed.written);
-    pp_put_field(&fields, PP_PROCESS_CONTROL, value.data, value.length);
+    pp_put_number_field(&fields, PP_PROCESS_PAUSED, obeyed.paused);
+    pp_put_number_field(&fields, PP_PROCESS_CONTROL_SINCE_NS, obeyed.since_unix_ns);
+    pp_put_number_field(&fields, PP_PROCESS_CONTROL_HZ, obeyed.hz);
+    pp_put_number_field(&fields, PP_PROCESS_CONTROL_NS, obeyed.written);
 }
 
 static void put_period(struct pp_segment *segment)

@@ -9,8 +9,8 @@
 
 #define PP_INSTANCE_LENGTH 32
 
-/* What holds by the control file (common/control.h) and PYPROF_START: PP_PROCESS_CONTROL. All 0: neither says anything.
- */
+/* What holds by the control file (common/control.h) and PYPROF_START: PP_PROCESS_PAUSED and so on. All 0: neither says
+ * anything. */
 struct pp_control_obeyed {
     uint64_t paused, since_unix_ns, hz, written;
 };

@@ -26,7 +26,7 @@ struct pt_cli {
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
     bool intervals, lines, threads, processes, gil, json, ci, traces;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
-    uint64_t delay_ns;                                       /* 0: not given, as of the next ones */
+    uint64_t delay_ns, duration_ns;                          /* 0: not given, as of the next ones */
     double fail_above;                                       /* per cent */
     uint32_t top, count, hz; /* rows of a table, number of screens, samples per second */
     char **arguments;        /* the operands, NULL at the end; they point into argv */
@@ -103,6 +103,7 @@ int pt_cmd_runs(const struct pt_cli *cli);
 int pt_cmd_diff(const struct pt_cli *cli);
 int pt_cmd_annotate(const struct pt_cli *cli);
 int pt_cmd_merge(const struct pt_cli *cli);
+int pt_cmd_ctl(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
 int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);

@@ -16,6 +16,7 @@
 #include "../../preload/common/pseudo_frames.h"
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
+#include "../load/control_file.h"
 #include "checks.h"
 
 #define OUR_THREAD    "pyprof"
@@ -24,6 +25,7 @@
 #define NEARLY_ALL    0.95
 #define FEW_TIMERS    64 /* left of RLIMIT_SIGPENDING */
 #define TOPIC         "machine"
+#define NS_PER_SECOND 1000000000u
 #define KILLED        (-1)
 
 /* Returns 0, an errno, or KILLED if a signal killed the child, as a seccomp filter does. */
@@ -166,6 +168,19 @@ void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, 
     pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
 }
 
+/* Whether the control file of its directory, or PYPROF_START, has it take no samples. */
+static bool is_paused(const struct pt_process_info *subject)
+{
+    const char *start = pt_process_info_variable(subject, pp_setting_names[PP_SETTING_START]);
+    struct pp_control_orders orders = pp_control_default(start && strcmp(start, "paused") == 0);
+    const struct pp_control_scope own = {(uint64_t)subject->pid_inside, subject->start_ticks};
+    PT_AUTO_FREE char *inside = pt_output_directory(subject), *directory = pt_process_info_path(subject, inside);
+    PT_AUTO_FREE char *text = pt_control_text(directory);
+    if (text)
+        pp_control_read(text, &own, orders.paused, &orders);
+    return pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
+}
+
 static void check_timers(const struct pt_process_info *subject, const struct timers *timers,
                          const struct threads *threads, struct pt_findings *findings)
 {
@@ -182,6 +197,10 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
         pt_find(findings, PT_LEVEL_WARN, "timers", "%d for %d threads: some are not sampled", timers->count,
                 threads->count);
         pt_remedy(findings, "threads that have just begun get one within a second: ask again");
+    } else if (is_paused(subject)) {
+        pt_find(findings, PT_LEVEL_WARN, "timers", "none is armed: the process is paused, by pyprof ctl or PYPROF_START");
+        pt_remedy(findings, "pyprof ctl %d resume", subject->pid);
+        return;
     } else {
         pt_find(findings, PT_LEVEL_FAIL, "timers", "none is armed: no thread is sampled");
         if (pt_status_number(subject->status, "Seccomp", 10))

@@ -155,6 +155,7 @@ bool pt_process_info_read(int pid, struct pt_process_info *subject)
     subject->working = read_link(pid, "cwd");
     subject->secure = is_secure(pid);
     subject->age_ns = age_ns(pid);
+    subject->start_ticks = stat_field(pid, STAT_START);
     subject->cpu_ns = pt_clock_ns(CPU_CLOCK_OF(pid));
     return true;
 }

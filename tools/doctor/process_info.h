@@ -19,6 +19,7 @@ struct pt_process_info {
     char *program, *working;  /* paths in its own root; NULL when they cannot be seen */
     bool ended, secure;       /* secure: the loader ignores LD_PRELOAD */
     uint64_t cpu_ns, age_ns;  /* of the pid, exec or not; 0: not known */
+    uint64_t start_ticks;     /* field 22 of /proc/PID/stat: tells it from another process of the same pid */
 };
 
 /* Returns false when the process does not exist. pt_process_info_free ends it. */

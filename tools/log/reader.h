@@ -98,7 +98,11 @@ struct pt_log_labels {
     X(PERIOD_NS, period_ns)                                                                                            \
     X(TICK_NS, tick_ns)                                                                                                \
     X(CPUS, cpus)                                                                                                      \
-    X(RUN_BILLED_NS, run_billed_ns)
+    X(RUN_BILLED_NS, run_billed_ns)                                                                                    \
+    X(PAUSED, paused)                                                                                                  \
+    X(CONTROL_SINCE_NS, control_since_ns)                                                                              \
+    X(CONTROL_HZ, control_hz)                                                                                          \
+    X(CONTROL_NS, control_ns)
 
 struct pt_log_process {
 #define X(key, field) struct pt_text field;

@@ -107,6 +107,10 @@ static void accept_sums(struct pt_adder *adder, const struct pt_segment *segment
         if (segment->process.traces.length)
             process->traces = pt_id_map_intern(&adder->ids, segment->process.traces);
         process->period_ns = segment->process.period_ns; /* the last one: it may have been lowered */
+        process->paused = segment->process.paused;
+        process->control_since_ns = segment->process.control_since_ns;
+        process->control_hz = segment->process.control_hz;
+        process->control_ns = segment->process.control_ns;
     }
     if (segment->process.run_billed_ns) /* it is the last block */
         process->run_billed_ns = segment->process.run_billed_ns;

@@ -239,6 +239,18 @@ static void warn_of_subinterpreters(const struct warnings *warnings, const struc
 }
 
 /* Compares what the log says was written with what was found in it. */
+static void warn_of_pause(const struct warnings *warnings, const struct pt_profile *profile, uint32_t only)
+{
+    uint32_t paused = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
+    if (paused)
+        warn(warnings,
+             "%" PRIu32 " process%s paused when last heard of, by pyprof ctl or PYPROF_START: 'pyprof ctl resume' has "
+             "samples taken",
+             paused, paused == 1 ? " was" : "es were");
+}
+
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
 {
     uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
@@ -360,6 +372,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
+    warn_of_pause(&warnings, profile, only);
     warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)

@@ -1,0 +1,210 @@
+# pyprof ctl and PYPROF_START: sampling is switched off and on while programs run, and the sums go on.
+load lib/helper
+
+# begin [VARIABLE=VALUE...]: workloads/phases.py under the library; ask and answered speak with it.
+begin() {
+    mkfifo orders answers
+    LD_PRELOAD=$LIBPYPROF env "$@" "$PYTHON" "$WORKLOADS/phases.py" 0.6 <orders >answers 2>err.txt &
+    PROGRAM=$!
+    exec 5>orders 6<answers
+    answered ready
+}
+
+# answered [EXPECTED]
+answered() {
+    ANSWER=
+    read -r -t 60 ANSWER <&6 || fail "the program says nothing: $(cat err.txt)"
+    [ -z "${1:-}" ] || [ "$ANSWER" = "$1" ] || fail "the program says $ANSWER"
+}
+
+# uses [fork|exec|thread] FUNCTION: sets ANSWER to what it used.
+uses() {
+    echo "$*" >&5
+    answered
+}
+
+end() {
+    exec 5>&-
+    wait "$PROGRAM"
+    exec 6<&-
+    [ "$(cat err.txt)" = "${1:-}" ] || fail "on stderr: $(cat err.txt)"
+}
+
+end_of_test() {
+    [ -z "${PROGRAM:-}" ] || kill "$PROGRAM" 2>/dev/null || true
+}
+
+timers() {
+    grep -c '^ID:' "/proc/$PROGRAM/timers" || true
+}
+
+# Sums of the CPU in stacks with this frame.
+cpu_in() {
+    reader inclusive stacks.txt "$1"
+}
+
+cpu_paused() {
+    awk '/^\[paused\] / { sum += $NF } END { printf "%.0f", sum }' stacks.txt
+}
+
+@test "pause and resume: no timer meanwhile, what is used is [paused], in threads and children too, and the sums close" {
+    begin
+    uses first
+    used=$ANSWER
+    "$PYPROF" ctl pause >said.txt
+    grep -q '^1 process: paused' said.txt || fail "$(cat said.txt)"
+    [ "$(timers)" = 0 ] || fail "there are timers: $(cat "/proc/$PROGRAM/timers")"
+    paused=0
+    for where in "" thread fork exec; do
+        # shellcheck disable=SC2086
+        uses $where second
+        paused=$((paused + ANSWER))
+    done
+    "$PYPROF" ctl status >said.txt
+    grep -qE "^ +$PROGRAM +paused " said.txt || fail "$(cat said.txt)"
+    "$PYPROF" ctl resume >said.txt
+    grep -q '^1 process: sampled again' said.txt || fail "$(cat said.txt)"
+    for where in "" thread fork; do
+        # shellcheck disable=SC2086
+        uses $where third
+    done
+    "$PYPROF" report 2>/dev/null | grep -q 'paused when last heard of' && fail "said to be paused"
+    end
+    info --all >info.json
+    reader accounting info.json
+    collapsed --all >stacks.txt
+    ! grep -q second stacks.txt || fail "sampled while paused: $(grep second stacks.txt)"
+    cpu_near "$(cpu_in first)" "$used" 15 "what ran before"
+    cpu_near "$(cpu_in third)" $((3 * used)) 15 "what ran after"
+    # What the children used that were never resumed is in no file.
+    between $((2 * used)) "$(cpu_paused)" "$paused" "[paused]"
+}
+
+@test "PYPROF_START=paused: a program leaves nothing, one that is resumed by its pid is sampled from then on" {
+    PYPROF_START=paused profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
+    [ ! -e pyprof.out ] || fail "files: $(ls -R pyprof.out)"
+    begin PYPROF_START=paused
+    uses first
+    "$PYPROF" doctor "$PROGRAM" >said.txt || true
+    grep -q 'the process is paused' said.txt || fail "doctor: $(cat said.txt)"
+    "$PYPROF" ctl "$PROGRAM" resume
+    for _ in $(seq 100); do
+        [ "$(timers)" = 0 ] || break
+        uses thread third
+    done
+    uses second
+    used=$ANSWER
+    end
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    ! grep -q first stacks.txt || fail "sampled while paused: $(grep first stacks.txt)"
+    cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
+    [ "$(cpu_paused)" -gt $((used / 2)) ] || fail "the time before is missing: $(head -c 300 stacks.txt)"
+}
+
+@test "--for: the contrary holds when the time is over, without another order" {
+    begin
+    uses first
+    "$PYPROF" ctl pause --for 1s
+    uses second
+    for _ in $(seq 100); do
+        [ "$(timers)" != 0 ] && break
+        uses second
+    done
+    [ "$(timers)" != 0 ] || fail "still paused"
+    end
+    info >info.json
+    reader accounting info.json
+}
+
+@test "rate: for all and for one process, and back" {
+    begin
+    uses first
+    "$PYPROF" ctl rate 20 >said.txt
+    grep -q '^1 process: at that rate' said.txt || fail "$(cat said.txt)"
+    [ "$(reader field <("$PYPROF" info --json) period_ns)" = 50000000 ] || fail "another period"
+    "$PYPROF" ctl "$PROGRAM" rate 50
+    "$PYPROF" ctl status --json >said.json
+    [ "$(jq '.processes[0].hz' said.json)" = 50 ] || fail "$(cat said.json)"
+    "$PYPROF" ctl rate default
+    "$PYPROF" ctl status --json >said.json
+    [ "$(jq '.processes[0].hz' said.json)" = 100 ] || fail "$(cat said.json)"
+    uses second
+    used=$ANSWER
+    end
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
+}
+
+# not_obeyed REASON
+not_obeyed() {
+    for _ in $(seq 100); do
+        uses first
+        [ ! -s err.txt ] || break
+    done
+    [ "$(timers)" != 0 ] || fail "it is obeyed: $1"
+    end "pyprof: $PWD/pyprof.out/control is not obeyed: $1"
+}
+
+@test "a control file of others, a link, a damaged one: a line, and what held goes on" {
+    begin
+    uses first
+    "$PYPROF" ctl pause
+    "$PYPROF" ctl resume
+    cp pyprof.out/control good
+    echo 'all paused' >new
+    mv new pyprof.out/control
+    not_obeyed 'it is damaged, or of another version of pyprof'
+    rm orders answers
+    sed 's/running/paused/' good >paused
+    rm pyprof.out/control
+    begin
+    uses first
+    cp paused new
+    chmod g+w new
+    mv new pyprof.out/control
+    not_obeyed 'others may write to it'
+    rm orders answers pyprof.out/control
+    begin
+    uses first
+    ln -s "$PWD/paused" pyprof.out/control
+    not_obeyed 'it cannot be read'
+    if [ "$(id -u)" = 0 ]; then
+        rm orders answers pyprof.out/control
+        begin
+        uses first
+        cp paused new
+        chown nobody new
+        mv new pyprof.out/control
+        not_obeyed "it belongs to another user than this process's and root"
+    fi
+}
+
+@test "what cannot be done: a line, and status 1 or 2" {
+    mkdir empty
+    "$PYPROF" ctl empty pause >said.txt
+    grep -q 'no process with a profile there runs' said.txt || fail "$(cat said.txt)"
+    while read -r status words; do
+        result=0
+        # shellcheck disable=SC2086
+        "$PYPROF" ctl $words >said.txt 2>err.txt || result=$?
+        [ "$result" = "$status" ] || fail "status $result: $words"
+        [ "$(wc -l <err.txt)" = 1 ] && [ ! -s said.txt ] || fail "$words: $(cat said.txt err.txt)"
+    done <<'WORDS'
+2 
+2 start
+2 empty stop
+2 empty pause now
+2 empty rate
+2 empty rate 0
+2 empty rate 5001
+2 empty rate fast
+2 empty status --for 3s
+1 missing pause
+1 999999999 pause
+1 1 pause
+WORDS
+}
