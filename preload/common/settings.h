@@ -25,7 +25,7 @@ enum pp_setting {
     PP_SETTING_UNWIND,       /* 1: libunwind, 0: rows */
     PP_SETTING_CLOCK,        /* enum pp_clock */
     PP_SETTING_VERBOSE,
-    PP_SETTING_START, /* 1: paused, until `pyprof ctl` says otherwise */
+    PP_SETTING_START,  /* 1: paused, until `pyprof ctl` says otherwise */
     PP_SETTING_TRACES, /* the part of traces that is selected, in units of 1 / PP_TRACES_ALL, and PP_TRACES_ONLY; 0: no
                           traces are kept */
     PP_SETTING_OUT,    /* PYPROF_OUT and PYPROF_RUN are text: pp_setting_read does not take them */

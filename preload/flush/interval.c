@@ -20,7 +20,6 @@
 #include "../threads/registry.h"
 #include "../threads/scan.h"
 #include "../threads/signal.h"
-#include "control.h"
 #include "drain.h"
 #include "fork_gate.h"
 #include "rate.h"
@@ -214,5 +213,4 @@ void pp_interval_after_fork(void)
     pp_requests_after_fork();
     pp_codes_reset();
     pp_traces_after_fork();
-    pp_control_after_fork();
 }

@@ -11,6 +11,7 @@
 #include "../capture/capture.h"
 #include "../modules/loaded_objects.h"
 #include "../modules/modules.h"
+#include "control.h"
 #include "fork_gate.h"
 #include "interval.h"
 #include "loop.h"
@@ -214,4 +215,5 @@ void pp_flush_after_fork(void)
     atomic_store(&pp_capture.wake, 0);
     atomic_store(&pp_capture.modules, 0);
     pp_interval_after_fork();
+    pp_control_after_fork();
 }

@@ -86,7 +86,8 @@ void pp_watchdog_check(uint64_t overdue_ns, uint64_t *reasons)
 
 void pp_watchdog_check_young(uint64_t overdue_ns)
 {
-    if (!pp_is_enabled() || atomic_load(&pp_capture.stopped) || !atomic_load(&pp_capture.events_offered) || atomic_load(&pp_capture.traces_pause))
+    if (!pp_is_enabled() || atomic_load(&pp_capture.stopped) || !atomic_load(&pp_capture.events_offered) ||
+        atomic_load(&pp_capture.traces_pause))
         return;
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         if (atomic_load(&slot->state) != PP_SLOT_LIVE || atomic_load(&slot->timer) < 0 ||

@@ -198,7 +198,8 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
                 threads->count);
         pt_remedy(findings, "threads that have just begun get one within a second: ask again");
     } else if (is_paused(subject)) {
-        pt_find(findings, PT_LEVEL_WARN, "timers", "none is armed: the process is paused, by pyprof ctl or PYPROF_START");
+        pt_find(findings, PT_LEVEL_WARN, "timers",
+                "none is armed: the process is paused, by pyprof ctl or PYPROF_START");
         pt_remedy(findings, "pyprof ctl %d resume", subject->pid);
         return;
     } else {
