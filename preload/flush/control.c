@@ -177,16 +177,17 @@ void pp_control_begin(void)
     pp_segment_set_control(&control.obeyed);
 }
 
-uint64_t pp_control_poll(uint64_t now_monotonic_ns, uint64_t wait_ns, bool *changed)
+uint64_t pp_control_poll(uint64_t now_monotonic_ns, bool *changed)
 {
     refresh_orders();
     uint64_t now_unix_ns = pp_sys_clock_ns(CLOCK_REALTIME), until_unix_s = control.orders.until_unix_s;
     *changed = obey(now_unix_ns);
     uint64_t until_ns = until_unix_s < UINT64_MAX / NS_PER_SECOND ? until_unix_s * NS_PER_SECOND : UINT64_MAX;
+    uint64_t next_ns = atomic_load(&pp_capture.stopped) ? now_monotonic_ns + NS_PER_SECOND : UINT64_MAX;
     pp_interval.anything_new |= *changed;
-    if (until_ns > now_unix_ns && until_ns - now_unix_ns < wait_ns)
-        wait_ns = until_ns - now_unix_ns;
-    return now_monotonic_ns + wait_ns;
+    if (until_ns > now_unix_ns && until_ns != UINT64_MAX && now_monotonic_ns + until_ns - now_unix_ns < next_ns)
+        next_ns = now_monotonic_ns + until_ns - now_unix_ns;
+    return next_ns;
 }
 
 void pp_control_after_fork(void)

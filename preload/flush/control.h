@@ -13,10 +13,10 @@
 /* Begins as the file and PYPROF_START say, before the first thread has a timer. Once, in the thread that starts
  * profiling. */
 void pp_control_begin(void);
-/* Reads the file if it is another than before, and does what it says at this time. Returns when to call it again
- * (CLOCK_MONOTONIC): after wait_ns, or when a time ends that the file has set. *changed: something else holds from here
- * on, which the log is to say. Flush thread only. */
-uint64_t pp_control_poll(uint64_t now_monotonic_ns, uint64_t wait_ns, bool *changed);
+/* Reads the file if it is another than before, and does what it says at this time: with each flush, and when it said
+ * (CLOCK_MONOTONIC): each second of a pause, and when a time ends that the file has set. *changed: something else holds
+ * from here on, which the log is to say. Flush thread only. */
+uint64_t pp_control_poll(uint64_t now_monotonic_ns, bool *changed);
 /* Runs in the child of fork: the file may name it. */
 void pp_control_after_fork(void);
 

@@ -207,9 +207,9 @@ void *pp_flush_loop(void *argument)
             sleeps = false;
             save = next_save(now);
         }
-        if (now >= control) {
+        if (now >= control || now >= next) {
             bool changed, was_paused = is_paused();
-            control = pp_control_poll(now, idle == REST_AFTER && !was_paused ? REST_NS : INTERVAL_NS, &changed);
+            control = pp_control_poll(now, &changed);
             if (changed)
                 next = now;
             if (is_paused())
