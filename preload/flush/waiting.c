@@ -27,6 +27,14 @@ static struct {
     } stacks[STACKS_MAX];
     uint32_t count, segment;
     struct pp_python_frame again[PP_MAX_PYTHON_FRAMES];
+    /* The stack that was read last, of this interval. */
+    struct {
+        uint32_t node, frames, epoch; /* 0: none */
+        uint64_t slept_cpu_ns;        /* the main thread's clock if it slept; 0: it did not */
+        int tid;
+        struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
+        struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
+    } last;
     struct pp_slot reader; /* its ring, code cache and scratch memory take what is read */
 } waiting = {.reader = {.index = PP_MAX_THREADS}};
 
@@ -110,6 +118,14 @@ static void consume_definitions(struct pp_slot *reader)
     }
 }
 
+/* Whether this is the stack that was read last. */
+static bool is_last(const struct pp_slot *reader, uint32_t frames)
+{
+    return waiting.last.node && frames == waiting.last.frames && reader->code_epoch == waiting.last.epoch &&
+           memcmp(waiting.last.python, reader->scratch->python, frames * sizeof waiting.last.python[0]) == 0 &&
+           memcmp(waiting.last.resolved, reader->scratch->resolved, frames * sizeof waiting.last.resolved[0]) == 0;
+}
+
 /* Returns the node of the stack in which the main thread sleeps, or runs native code without the GIL; 0 if it does
  * neither or its stack cannot be read. */
 static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
@@ -117,6 +133,8 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     const struct pp_python *python = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
     int tid = atomic_load_explicit(&slot->tid, memory_order_relaxed), clock = pp_thread_cpu_clock(tid);
     uint64_t cpu_ns = pp_sys_clock_ns(clock);
+    if (waiting.last.node && tid == waiting.last.tid && cpu_ns == waiting.last.slept_cpu_ns)
+        return waiting.last.node; /* it has not run since */
     bool detached = python && is_detached(slot, python);
     /* the clock of a thread that runs moves between two looks, and its file in /proc takes the kernel 40 us */
     if (!python || (!detached && (pp_sys_clock_ns(clock) != cpu_ns || !sleeps(tid))))
@@ -127,11 +145,14 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     consume_definitions(reader);
     if (!frames || reason != PP_REASON_NONE)
         return 0;
-    bool same = pp_sys_clock_ns(clock) == cpu_ns;
-    if (detached && !same)
-        same = read_frames(slot, python, reader->scratch, waiting.again) == frames && is_detached(slot, python) &&
-               memcmp(waiting.again, reader->scratch->python, frames * sizeof waiting.again[0]) == 0;
-    if (!same)
+    bool slept = pp_sys_clock_ns(clock) == cpu_ns;
+    if (!slept && !detached)
+        return 0;
+    /* one copy is enough of the stack that was read twice before: its innermost frame was there at the beginning */
+    if (!slept && is_last(reader, frames))
+        return waiting.last.node;
+    if (!slept && (read_frames(slot, python, reader->scratch, waiting.again) != frames || !is_detached(slot, python) ||
+                   memcmp(waiting.again, reader->scratch->python, frames * sizeof waiting.again[0]) != 0))
         return 0;
     for (uint32_t i = frames; i-- > 0;) {
         uint32_t frame = pp_stack_python_frame(&pp_interval.tables, reader, reader->code_epoch,
@@ -141,6 +162,13 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
         if (frame != PP_HIDDEN_FRAME)
             node = pp_node_id(&pp_interval.tables, node, frame);
     }
+    waiting.last.node = node;
+    waiting.last.frames = frames;
+    waiting.last.epoch = reader->code_epoch;
+    waiting.last.tid = tid;
+    waiting.last.slept_cpu_ns = slept ? cpu_ns : 0;
+    memcpy(waiting.last.python, reader->scratch->python, frames * sizeof waiting.last.python[0]);
+    memcpy(waiting.last.resolved, reader->scratch->resolved, frames * sizeof waiting.last.resolved[0]);
     return node;
 }
 
@@ -201,4 +229,5 @@ void pp_waiting_write(struct pp_buffer *out, uint64_t start_ns, uint64_t wall_ns
 void pp_waiting_forget(void)
 {
     waiting.count = 0;
+    waiting.last.node = 0;
 }
