@@ -19,6 +19,13 @@
 
 #define POLL_NS    100000000u
 #define STACKS_MAX 64 /* told apart in one interval */
+#define WINDOW     2048u
+
+/* A copy of a part of a page. */
+struct window {
+    uintptr_t start, end;
+    uint8_t bytes[WINDOW + PP_FRAME_COPY_MAX];
+};
 
 static struct {
     /* What was observed in this segment; node 0: the main thread ran, or its stack could not be read. */
@@ -86,12 +93,28 @@ static bool is_detached(const struct pp_slot *slot, const struct pp_python *pyth
     return pp_tls_copy(&python->attached, slot->thread.thread_pointer, &attached) && !attached;
 }
 
+/* Returns the bytes of a frame, NULL if they are gone. What lies below in its page comes with it: since 3.11 these are
+ * the frames further out. */
+static const uint8_t *frame_bytes(const struct pp_frame_reader *reader, struct window *window, uintptr_t address)
+{
+    size_t size = reader->layout->frame.copy_size;
+    if (address < window->start || address + size > window->end) {
+        window->start = address & ~(uintptr_t)(WINDOW - 1);
+        window->end = address + size;
+        if (!pp_plausible(address) ||
+            !pp_safe_read(reader->pid, window->bytes, window->start, window->end - window->start))
+            return NULL;
+    }
+    return window->bytes + (address - window->start);
+}
+
 /* Copies the frames, innermost first; frames: of PP_MAX_PYTHON_FRAMES. Returns how many; 0: they could not be read. */
 static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *python, struct pp_scratch *scratch,
                             struct pp_python_frame *frames)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     const struct pp_frame_reader reader = {.python = python, .layout = &python->layout, .pid = pid};
+    struct window window = {.end = 0};
     uintptr_t address;
     uint32_t count = 0;
     if (!copy_state(slot, python, pid, scratch->thread_state) ||
@@ -99,7 +122,8 @@ static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *
         return 0;
     while (address) {
         struct pp_frame frame;
-        if (count == PP_MAX_PYTHON_FRAMES || !pp_frame_copy(&reader, address, &frame))
+        const uint8_t *bytes = count < PP_MAX_PYTHON_FRAMES ? frame_bytes(&reader, &window, address) : NULL;
+        if (!bytes || !pp_frame_parse(&reader, bytes, &frame))
             return 0;
         if (!frame.is_shim)
             frames[count++] = (struct pp_python_frame){frame.code, frame.instr, address};
