@@ -96,7 +96,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
-BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so)
+BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so floor.so)
 .PHONY: all units helpers fuzzers objects compile-aarch64 demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -244,7 +244,7 @@ $(BUILD)/bench/walkers.so: $(call objects,tests/bench/walkers.c tests/bench/rows
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -Wl,-z,defs -o $@ $(filter %.o,$^) -lc $(BUILD)/libpyprof_objects.a -lunwind -lpthread
 
-$(BUILD)/bench/paused.so: $(BUILD)/obj/tests/bench/paused.o
+$(BUILD)/bench/paused.so $(BUILD)/bench/floor.so: $(BUILD)/bench/%.so: $(BUILD)/obj/tests/bench/%.o
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -shared -o $@ $<

@@ -225,32 +225,42 @@ bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_
     return false;
 }
 
+bool pp_dict_probe_next(const struct pp_object_reader *reader, const struct pp_dict_keys *keys,
+                        struct pp_dict_probe *probe, uint64_t *number)
+{
+    while (probe->count++ < PROBES_MAX) {
+        uint64_t word, slot = probe->slot & (keys->slot_count - 1);
+        uintptr_t at = keys->slots + slot * keys->slot_size, aligned = at & ~(sizeof word - 1);
+        unsigned unused_bits = 64 - 8 * keys->slot_size;
+        if (!pp_object_copy(reader, &word, aligned, sizeof word))
+            return false;
+        int64_t entry = (int64_t)(word << (unused_bits - 8 * (at - aligned))) >> unused_bits;
+        probe->perturb >>= 5;
+        probe->slot = slot * 5 + probe->perturb + 1;
+        if (entry == SLOT_EMPTY || entry >= (int64_t)keys->count)
+            return false;
+        *number = (uint64_t)entry;
+        if (entry >= 0)
+            return true;
+    }
+    return false;
+}
+
 bool pp_dict_get_hashed(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_dict_key *key,
                         uintptr_t *value)
 {
     uintptr_t address, values, entry[2];
+    uint64_t number;
     struct pp_dict_keys keys;
     if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
         return false;
-    uint64_t perturb = key->hash, slot = key->hash;
-    for (unsigned probes = 0; probes < PROBES_MAX; probes++) {
-        uint64_t word;
-        slot &= keys.slot_count - 1;
-        uintptr_t at = keys.slots + slot * keys.slot_size, aligned = at & ~(sizeof word - 1);
-        unsigned unused_bits = 64 - 8 * keys.slot_size;
-        if (!pp_object_copy(reader, &word, aligned, sizeof word))
-            return false;
-        int64_t number = (int64_t)(word << (unused_bits - 8 * (at - aligned))) >> unused_bits;
-        if (number == SLOT_EMPTY || number >= (int64_t)keys.count)
-            return false;
-        if (number >= 0 &&
-            pp_object_copy(reader, entry, keys.entries + (uint64_t)number * keys.size + keys.key, sizeof entry) &&
+    struct pp_dict_probe probe = pp_dict_probe_start(key->hash);
+    while (pp_dict_probe_next(reader, &keys, &probe, &number)) {
+        if (pp_object_copy(reader, entry, keys.entries + number * keys.size + keys.key, sizeof entry) &&
             entry[0] == key->address) {
             *value = entry[1];
             return *value != 0;
         }
-        perturb >>= 5;
-        slot = slot * 5 + perturb + 1;
     }
     return false;
 }

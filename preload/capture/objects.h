@@ -101,6 +101,19 @@ bool pp_object_is(const struct pp_object_reader *reader, uintptr_t object, uintp
 /* Reads the value of a key of an exact dict, among the first ones; false if it has none. By the key's address:
  * async-signal-safe. */
 bool pp_dict_get(const struct pp_object_reader *reader, uintptr_t dict, uintptr_t key, uintptr_t *value);
+/* The way of a hash through a dict's hash table. */
+struct pp_dict_probe {
+    uint64_t slot, perturb;
+    unsigned count;
+};
+static inline struct pp_dict_probe pp_dict_probe_start(uint64_t hash)
+{
+    return (struct pp_dict_probe){hash, hash, 0};
+}
+/* Finds the number of the next entry that may be of this hash. False: there is none. async-signal-safe. */
+bool pp_dict_probe_next(const struct pp_object_reader *reader, const struct pp_dict_keys *keys,
+                        struct pp_dict_probe *probe, uint64_t *number);
+
 /* A key by its address and hash. */
 struct pp_dict_key {
     uintptr_t address;

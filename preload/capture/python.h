@@ -20,6 +20,7 @@ struct pp_python {
     struct pp_tls_word attached;
     uintptr_t frame_type, code_type, generator_type, coroutine_type, async_generator_type, text_type, dict_type;
     uintptr_t context_type, context_variable_type, member_type; /* 0: not exported */
+    uintptr_t hash_secret;   /* _Py_HashSecret: the key of the hashes of str; 0: not exported */
     uintptr_t eval_function; /* entry of _PyEval_EvalFrameDefault; its loop may be in a .cold part elsewhere */
     uintptr_t module_start, module_end; /* of the object that holds the interpreter */
     char version[16];                   /* "3.11.2" */

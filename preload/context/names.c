@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "names.h"
+#include "../base/keyed_hash.h"
 #include "../capture/safe_read.h"
+#include <string.h>
 
 #define CHUNK      64 /* entries of a dict that are copied at once */
 #define NAME_BYTES (PP_STR_HEADER_MAX + PP_NAME_MAX)
+#define ROUNDS_MAX 2u /* of SipHash for each word: one since 3.11, two before */
+#define SCANNED    2u /* to find a name by its hash takes as long as to read so many */
 
 /* Entries of a dict, and of the first `names` of them what is at their keys. */
 static struct {
@@ -86,6 +90,59 @@ static bool is_equal(const char *a, const char *b)
     return *a == *b;
 }
 
+/* How an interpreter hashes names: as the first name that was found has it. */
+static struct {
+    const struct pp_python *python;
+    unsigned rounds; /* 0: in a way that is not known */
+    uint64_t key[2];
+} hashing;
+
+static uint64_t hash_of(const char *name, unsigned rounds)
+{
+    uint64_t hash = pp_keyed_bytes(hashing.key, rounds, name, strlen(name));
+    return hash == UINT64_MAX ? hash - 1 : hash; /* -1 says that there is none */
+}
+
+/* found: the key of an entry, a str; copied. */
+static void learn_hashing(const struct pp_object_reader *reader, const uint8_t *found, const char *name)
+{
+    /* after the length */
+    uint64_t hash = pp_word(found, reader->python->layout.text.length + sizeof(uintptr_t));
+    if (hashing.python == reader->python || hash == UINT64_MAX) /* it was never asked for */
+        return;
+    hashing.rounds = 0;
+    bool known = reader->python->hash_secret &&
+                 pp_object_copy(reader, hashing.key, reader->python->hash_secret, sizeof hashing.key);
+    for (unsigned rounds = 1; known && rounds <= ROUNDS_MAX; rounds++)
+        if (hash_of(name, rounds) == hash)
+            hashing.rounds = rounds;
+    hashing.python = reader->python; /* last, for a child of fork */
+}
+
+static bool knows_hashes(const struct pp_object_reader *reader)
+{
+    return hashing.rounds && hashing.python == reader->python;
+}
+
+/* Finds the entry of a name where its hash puts it. */
+static bool find_hashed(const struct pp_object_reader *reader, const struct pp_dict_keys *keys, const char *name,
+                        struct pp_python_entry *entry)
+{
+    char there[PP_NAME_MAX];
+    uintptr_t words[2];
+    uint64_t number;
+    struct pp_dict_probe probe = pp_dict_probe_start(hash_of(name, hashing.rounds));
+    while (pp_dict_probe_next(reader, keys, &probe, &number)) {
+        uintptr_t address = keys->entries + number * keys->size + keys->key;
+        if (!pp_object_copy(reader, words, address, sizeof words))
+            return false;
+        *entry = (struct pp_python_entry){address, words[0], words[1]};
+        if (words[1] && pp_name_read(reader, words[0], there) && is_equal(there, name))
+            return true;
+    }
+    return false;
+}
+
 bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, const struct pp_wanted *wanted,
                          uint64_t most, struct pp_python_entry *entry)
 {
@@ -95,6 +152,8 @@ bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, 
     if (!pp_dict_open(reader, dict, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
         (!wanted->name && !keys.key))
         return false;
+    if (wanted->name && knows_hashes(reader) && keys.count <= most)
+        return find_hashed(reader, &keys, wanted->name, entry);
     for (uint64_t at = 0; at < keys.count && at < most; at += CHUNK) {
         if (!copy_chunk(reader, &keys, at, most))
             return false;
@@ -102,9 +161,12 @@ bool pp_python_dict_find(const struct pp_object_reader *reader, uintptr_t dict, 
             copy_names(reader, &keys);
         for (uint64_t i = 0; i < chunk.count; i++) {
             *entry = entry_of(&keys, at, i);
-            if (entry->value && (wanted->name ? key_name(reader, entry, i, name) && is_equal(name, wanted->name)
-                                              : pp_word(chunk.entries + i * keys.size, 0) == wanted->hash))
-                return true;
+            if (!entry->value || (wanted->name ? !key_name(reader, entry, i, name) || !is_equal(name, wanted->name)
+                                               : pp_word(chunk.entries + i * keys.size, 0) != wanted->hash))
+                continue;
+            if (wanted->name && i < chunk.names)
+                learn_hashing(reader, chunk.bytes[i], name);
+            return true;
         }
     }
     return false;
@@ -123,15 +185,22 @@ void pp_names_find(const struct pp_object_reader *reader, uintptr_t dict, uint64
 {
     uintptr_t address, apart;
     struct pp_dict_keys keys;
+    struct pp_python_entry entry;
     char name[PP_NAME_MAX];
     if (!pp_dict_open(reader, dict, &address, &apart) || apart || !pp_dict_keys_open(reader, address, &keys))
         return;
+    if (knows_hashes(reader) && from + SCANNED * count < keys.count) {
+        for (unsigned n = 0; n < count; n++)
+            if (find_hashed(reader, &keys, names[n], &entry))
+                values[n] = entry.value;
+        return;
+    }
     for (uint64_t at = from; at < keys.count && at < PP_NAMES_MAX; at += CHUNK) {
         if (!copy_chunk(reader, &keys, at, PP_NAMES_MAX))
             return;
         copy_names(reader, &keys);
         for (uint64_t i = 0; i < chunk.count; i++) {
-            struct pp_python_entry entry = entry_of(&keys, at, i);
+            entry = entry_of(&keys, at, i);
             if (!entry.value || !key_name(reader, &entry, i, name))
                 continue;
             for (unsigned n = 0; n < count; n++)

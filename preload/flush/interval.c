@@ -66,7 +66,8 @@ void pp_interval_drain(bool final)
             atomic_compare_exchange_strong(&pp_capture.modules, &wanted, PP_MODULES_CHECKED);
     }
     pp_drain(final);
-    pp_context_facts_refresh(false);
+    if (atomic_load(&pp_flush.life) < PP_FLUSH_LEAVES) /* no handler is to read what is found at the end */
+        pp_context_facts_refresh(false);
     if (pp_modules_publish())
         modules_changed();
     pp_modules_reclaim(pp_handlers_quiet);

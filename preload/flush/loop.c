@@ -26,6 +26,7 @@
 #include "traces.h"
 #include "waiting.h"
 #include "watchdog.h"
+#include "write_interval.h"
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -87,7 +88,8 @@ static bool may_save(uint64_t now)
 {
     bool early = now < pp_process.start.monotonic_ns + INTERVAL_NS;
     bool root = pp_syscall4(SYS_geteuid, 0, 0, 0, 0) == 0;
-    return !early || (pp_fd_table_here() && (is_forked() || pp_config.descends || !root || has_directory()));
+    return !early || (pp_fd_table_here() &&
+                      (is_forked() || pp_config.descends || !root || pp_write_has_begun() || has_directory()));
 }
 
 /* After the main thread has ended, the flush thread ends the process, which writes what is in the buffers of stdio. And

@@ -19,6 +19,13 @@
 
 #define POLL_NS    100000000u
 #define STACKS_MAX 64 /* told apart in one interval */
+#define WINDOW     2048u
+
+/* A copy of a part of a page. */
+struct window {
+    uintptr_t start, end;
+    uint8_t bytes[WINDOW + PP_FRAME_COPY_MAX];
+};
 
 static struct {
     /* What was observed in this segment; node 0: the main thread ran, or its stack could not be read. */
@@ -27,6 +34,14 @@ static struct {
     } stacks[STACKS_MAX];
     uint32_t count, segment;
     struct pp_python_frame again[PP_MAX_PYTHON_FRAMES];
+    /* The stack that was read last, of this interval. */
+    struct {
+        uint32_t node, frames, epoch; /* 0: none */
+        uint64_t slept_cpu_ns;        /* the main thread's clock if it slept; 0: it did not */
+        int tid;
+        struct pp_python_frame python[PP_MAX_PYTHON_FRAMES];
+        struct pp_record_frame resolved[PP_MAX_PYTHON_FRAMES];
+    } last;
     struct pp_slot reader; /* its ring, code cache and scratch memory take what is read */
 } waiting = {.reader = {.index = PP_MAX_THREADS}};
 
@@ -78,12 +93,28 @@ static bool is_detached(const struct pp_slot *slot, const struct pp_python *pyth
     return pp_tls_copy(&python->attached, slot->thread.thread_pointer, &attached) && !attached;
 }
 
+/* Returns the bytes of a frame, NULL if they are gone. What lies below in its page comes with it: since 3.11 these are
+ * the frames further out. */
+static const uint8_t *frame_bytes(const struct pp_frame_reader *reader, struct window *window, uintptr_t address)
+{
+    size_t size = reader->layout->frame.copy_size;
+    if (address < window->start || address + size > window->end) {
+        window->start = address & ~(uintptr_t)(WINDOW - 1);
+        window->end = address + size;
+        if (!pp_plausible(address) ||
+            !pp_safe_read(reader->pid, window->bytes, window->start, window->end - window->start))
+            return NULL;
+    }
+    return window->bytes + (address - window->start);
+}
+
 /* Copies the frames, innermost first; frames: of PP_MAX_PYTHON_FRAMES. Returns how many; 0: they could not be read. */
 static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *python, struct pp_scratch *scratch,
                             struct pp_python_frame *frames)
 {
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     const struct pp_frame_reader reader = {.python = python, .layout = &python->layout, .pid = pid};
+    struct window window = {.end = 0};
     uintptr_t address;
     uint32_t count = 0;
     if (!copy_state(slot, python, pid, scratch->thread_state) ||
@@ -91,7 +122,8 @@ static uint32_t read_frames(const struct pp_slot *slot, const struct pp_python *
         return 0;
     while (address) {
         struct pp_frame frame;
-        if (count == PP_MAX_PYTHON_FRAMES || !pp_frame_copy(&reader, address, &frame))
+        const uint8_t *bytes = count < PP_MAX_PYTHON_FRAMES ? frame_bytes(&reader, &window, address) : NULL;
+        if (!bytes || !pp_frame_parse(&reader, bytes, &frame))
             return 0;
         if (!frame.is_shim)
             frames[count++] = (struct pp_python_frame){frame.code, frame.instr, address};
@@ -110,6 +142,14 @@ static void consume_definitions(struct pp_slot *reader)
     }
 }
 
+/* Whether this is the stack that was read last. */
+static bool is_last(const struct pp_slot *reader, uint32_t frames)
+{
+    return waiting.last.node && frames == waiting.last.frames && reader->code_epoch == waiting.last.epoch &&
+           memcmp(waiting.last.python, reader->scratch->python, frames * sizeof waiting.last.python[0]) == 0 &&
+           memcmp(waiting.last.resolved, reader->scratch->resolved, frames * sizeof waiting.last.resolved[0]) == 0;
+}
+
 /* Returns the node of the stack in which the main thread sleeps, or runs native code without the GIL; 0 if it does
  * neither or its stack cannot be read. */
 static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
@@ -117,6 +157,8 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     const struct pp_python *python = atomic_load_explicit(&slot->thread.python, memory_order_acquire);
     int tid = atomic_load_explicit(&slot->tid, memory_order_relaxed), clock = pp_thread_cpu_clock(tid);
     uint64_t cpu_ns = pp_sys_clock_ns(clock);
+    if (waiting.last.node && tid == waiting.last.tid && cpu_ns == waiting.last.slept_cpu_ns)
+        return waiting.last.node; /* it has not run since */
     bool detached = python && is_detached(slot, python);
     /* the clock of a thread that runs moves between two looks, and its file in /proc takes the kernel 40 us */
     if (!python || (!detached && (pp_sys_clock_ns(clock) != cpu_ns || !sleeps(tid))))
@@ -127,11 +169,14 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
     consume_definitions(reader);
     if (!frames || reason != PP_REASON_NONE)
         return 0;
-    bool same = pp_sys_clock_ns(clock) == cpu_ns;
-    if (detached && !same)
-        same = read_frames(slot, python, reader->scratch, waiting.again) == frames && is_detached(slot, python) &&
-               memcmp(waiting.again, reader->scratch->python, frames * sizeof waiting.again[0]) == 0;
-    if (!same)
+    bool slept = pp_sys_clock_ns(clock) == cpu_ns;
+    if (!slept && !detached)
+        return 0;
+    /* one copy is enough of the stack that was read twice before: its innermost frame was there at the beginning */
+    if (!slept && is_last(reader, frames))
+        return waiting.last.node;
+    if (!slept && (read_frames(slot, python, reader->scratch, waiting.again) != frames || !is_detached(slot, python) ||
+                   memcmp(waiting.again, reader->scratch->python, frames * sizeof waiting.again[0]) != 0))
         return 0;
     for (uint32_t i = frames; i-- > 0;) {
         uint32_t frame = pp_stack_python_frame(&pp_interval.tables, reader, reader->code_epoch,
@@ -141,6 +186,13 @@ static uint32_t wait_stack(const struct pp_slot *slot, struct pp_slot *reader)
         if (frame != PP_HIDDEN_FRAME)
             node = pp_node_id(&pp_interval.tables, node, frame);
     }
+    waiting.last.node = node;
+    waiting.last.frames = frames;
+    waiting.last.epoch = reader->code_epoch;
+    waiting.last.tid = tid;
+    waiting.last.slept_cpu_ns = slept ? cpu_ns : 0;
+    memcpy(waiting.last.python, reader->scratch->python, frames * sizeof waiting.last.python[0]);
+    memcpy(waiting.last.resolved, reader->scratch->resolved, frames * sizeof waiting.last.resolved[0]);
     return node;
 }
 
@@ -201,4 +253,5 @@ void pp_waiting_write(struct pp_buffer *out, uint64_t start_ns, uint64_t wall_ns
 void pp_waiting_forget(void)
 {
     waiting.count = 0;
+    waiting.last.node = 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "context_facts.h"
 #include "../base/message.h"
+#include "../base/process.h"
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "../context/asyncio.h"
@@ -24,7 +25,8 @@
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 #define IMPORTS_NS     ((uint64_t)1000000000u)     /* while imports go on */
-#define MIN_NS         50000000u /* between two searches; imports wake the flush thread for each part of new code */
+#define MIN_NS         50000000u  /* between two searches; imports wake the flush thread for each part of new code */
+#define YOUNG_NS       100000000u /* a process is not searched before, unless it meets a frame of a source */
 /* An import takes its module out of sys.modules and puts it in again at the end when it is complete: so many of those
  * that were there may be at the end now, as imports are nested. */
 #define IMPORTS_NESTED 64u
@@ -81,7 +83,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     uintptr_t values;
     struct pp_dict_keys keys;
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    if (!asked && now_ns - searched.last_ns < MIN_NS)
+    if (!asked && (now_ns - searched.last_ns < MIN_NS || now_ns - pp_process.start.monotonic_ns < YOUNG_NS))
         return false;
     if (searched.interpreter_state != interpreter_state) {
         memset(&searched, 0, sizeof searched);

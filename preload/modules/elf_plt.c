@@ -16,6 +16,22 @@ static bool may_have_stubs(const Elf64_Shdr *section)
            (section->sh_entsize == 8 || section->sh_entsize == PP_STUB_SIZE || !section->sh_entsize);
 }
 
+void pp_elf_plt_bounds(const struct pp_elf_sections *sections, uint64_t *start, uint64_t *end)
+{
+    bool marked = false;
+    *start = UINT64_MAX;
+    *end = 0;
+    for (size_t i = 0; i < sections->count && !sections->relocatable; i++)
+        marked |= may_have_stubs(&sections->headers[i]) && sections->headers[i].sh_entsize;
+    for (size_t i = 0; i < sections->count && !sections->relocatable; i++) {
+        const Elf64_Shdr *section = &sections->headers[i];
+        if (!may_have_stubs(section) || (marked && !section->sh_entsize))
+            continue;
+        *start = section->sh_addr < *start ? section->sh_addr : *start;
+        *end = section->sh_addr + section->sh_size > *end ? section->sh_addr + section->sh_size : *end;
+    }
+}
+
 static const Elf64_Shdr *table_at(const struct pp_elf_sections *sections, uint64_t address)
 {
     for (size_t i = 0; i < sections->count; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_symbols.h"
 #include "../base/syscalls.h"
+#include "elf_plt.h"
 #include <stdatomic.h>
 #include <string.h>
 
@@ -181,6 +182,7 @@ bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *
     if (!pp_elf_sections_read(source, &sections))
         return false;
     bool done = read_index(source, &sections, SHT_SYMTAB, out) || read_index(source, &sections, SHT_DYNSYM, out);
+    pp_elf_plt_bounds(&sections, &out->stubs_start, &out->stubs_end);
     pp_elf_sections_free(&sections);
     return done;
 }
@@ -321,14 +323,14 @@ bool pp_elf_index_next(const struct pp_elf_index *index, const struct pp_elf_sou
 void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_source *source, uint64_t address,
                        struct pp_elf_symbol *found)
 {
-    uint64_t at = address - index->base, bound, nearest = NO_VALUE, next = 0;
+    uint64_t at = address - index->base, bound, nearest_bound = 0, nearest = NO_VALUE, next = 0;
     found->name[0] = 0;
     found->from = 0;
     found->to = UINT64_MAX;
     if (!index->items)
         return;
     if (address >= index->base) {
-        nearest = value_below(index, at + 1, false, &bound);
+        nearest = value_below(index, at + 1, false, &nearest_bound);
         next = at + 1;
     }
     uint64_t from = nearest == NO_VALUE ? 0 : index->base + nearest, above = value_from(index, next);
@@ -350,9 +352,9 @@ void pp_elf_index_find(const struct pp_elf_index *index, const struct pp_elf_sou
     }
     /* a label, or a function without a size, goes up to the next symbol, unless it is inside a function */
     found->size = 0;
-    if (nearest != NO_VALUE)
+    if (nearest != NO_VALUE && !nearest_bound) /* not what has a size, which is passed */
         read_function(index, source, nearest, 0, found);
-    if (nearest == NO_VALUE || found->size || from > found->value)
+    if (nearest == NO_VALUE || nearest_bound || from > found->value)
         found->name[0] = 0;
     found->from = from;
     found->to = to;

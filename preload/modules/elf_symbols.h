@@ -19,9 +19,11 @@ struct pp_elf_index {
     uint64_t base;                           /* of the values */
     unsigned shift;                          /* from a value to its bucket */
     uint64_t symbols, strings, strings_size; /* where the tables are */
+    uint64_t stubs_start, stubs_end;         /* no stub lies outside: see elf_plt.h */
 };
 
-/* Makes the index. False when there are no functions, the tables are damaged or too large, or there is no memory. */
+/* Makes the index. False when there are no functions, the tables are damaged or too large, or there is no memory: then
+ * it has the bounds of stubs only. */
 bool pp_elf_index_read(const struct pp_elf_source *source, struct pp_elf_index *index);
 void pp_elf_index_free(struct pp_elf_index *index);
 

@@ -222,8 +222,9 @@ static bool find_name(struct pp_module *module, const struct pp_elf_source *sour
     struct question *question = argument;
     if (!refresh_index(module, source))
         return false;
-    pp_elf_index_find(&module->private->symbols.index, source, question->address, &question->answer);
-    if (!*question->answer.name)
+    const struct pp_elf_index *index = &module->private->symbols.index;
+    pp_elf_index_find(index, source, question->address, &question->answer);
+    if (!*question->answer.name && question->address >= index->stubs_start && question->address < index->stubs_end)
         pp_elf_plt_find(source, question->address, &question->answer);
     return true;
 }

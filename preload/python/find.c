@@ -184,6 +184,7 @@ static int search_object(struct dl_phdr_info *info, size_t size, void *argument)
     python->member_type = found[10];
     python->this_thread_state = (state_getter *)pp_elf_symbol(object, "PyGILState_GetThisThreadState");
     python->eval_function = pp_elf_symbol(object, "_PyEval_EvalFrameDefault");
+    python->hash_secret = pp_elf_symbol(object, "_Py_HashSecret");
     const struct pp_python_layout *layout = layout_of(search->version, false);
     if (layout && layout->tss_tstate)
         find_attached(object, search);

@@ -204,3 +204,39 @@ replaced() {
 @test "a module that was replaced under its name, and a name in it, are noticed" {
     with_a_python replaced
 }
+
+# Names are found by their hashes, which each interpreter makes with a key of its own.
+many_modules() {
+    rm -rf pyprof.out
+    cat >many.py <<'END'
+import asyncio, sys, time, types
+for n in range(3000):
+    sys.modules[f"made_{n}"] = types.ModuleType(f"made_{n}")
+
+async def work():
+    end = time.process_time() + 0.8
+    while time.process_time() < end:
+        sum(range(200))
+        await asyncio.sleep(0)
+
+async def main():
+    await asyncio.create_task(work(), name="found")
+
+asyncio.run(main())
+END
+    PYTHONHASHSEED=$1 profiled strace -f -qq -e trace=process_vm_readv -o trace.txt "$PYTHON" many.py
+    collapsed --unit samples --by task >tasks.txt
+    grep -q found tasks.txt || fail "no task: $(cat tasks.txt)"
+    copied=$(awk 'NR == 1 { main = $1 } $1 != main' trace.txt | grep -oE '\], [0-9]+, 0\)' | tr -dc '0-9,\n' |
+        awk -F, '{ n += $2 } END { print n + 0 }')
+    [ "$copied" -le 2500 ] || fail "$copied places copied by the flush thread, of a program with 3,000 modules"
+}
+
+each_hash() {
+    many_modules 0
+    many_modules random
+}
+
+@test "names are found in a large sys.modules without reading all of them" {
+    with_each_python each_hash
+}

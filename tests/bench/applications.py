@@ -3,7 +3,8 @@
 
 Measures and prints; judges nothing. Each line has the medians of ROUNDS (3) runs of some 5 s of CPU each, in an environment
 of the program's own with what PyPI has of its packages. APPLICATIONS_PYTHON: the interpreter (the 3.12 that the tests know,
-or the newest older one); PYPROF_ settings are the library's."""
+or the newest older one); PYPROF_ settings are the library's. FLOOR=1: after each run another one with floor.c in place of
+the library, which costs what no profiler of this kind can do without."""
 
 import collections
 import http.client
@@ -22,6 +23,7 @@ import time
 
 import applications_log
 
+FLOOR = bool(os.environ.get("FLOOR"))
 ROUNDS = int(os.environ.get("ROUNDS", "3"))
 SECONDS = 5  # of CPU
 EARLY_NS = 2.5e9  # the flushes of the first two seconds; they come a little late
@@ -119,7 +121,7 @@ def ask(process, port, rate):
     process.send_signal(signal.SIGINT)
 
 
-def run(application, python, build, directory):
+def run(application, python, library, directory):
     """Leaves a profile in the directory."""
     port = free_port()
     words = [word.replace("PORT", str(port)) for word in application.words]
@@ -128,8 +130,9 @@ def run(application, python, build, directory):
     if application.rate is None:
         words.append(str(SECONDS))
     out = os.path.join(directory, "profile")
-    environment = {**os.environ, "LD_PRELOAD": os.path.join(build, "libpyprof.so"), "PYPROF_OUT": out, "PYTHONPATH": programs}
+    environment = {**os.environ, "LD_PRELOAD": library, "PYPROF_OUT": out, "PYTHONPATH": programs}
     environment["TMPDIR"] = directory
+    environment["FLOOR_OUT"] = os.path.join(directory, "floor.txt")
     with open(os.path.join(directory, "output.txt"), "w+") as output:
         process = subprocess.Popen([python, *words], env=environment, stdout=output, stderr=output, cwd=directory)
         try:
@@ -180,17 +183,29 @@ def figures(build, out):
     }
 
 
+def floor(application, python, build):
+    """What floor.c costs, in %."""
+    with tempfile.TemporaryDirectory() as directory:
+        run(application, python, os.path.join(build, "bench", "floor.so"), directory)
+        with open(os.path.join(directory, "floor.txt")) as file:
+            processes = {line.split()[0]: line.split()[1:] for line in file}  # the last line of each
+    cpu, own = (sum(int(told[i]) for told in processes.values()) for i in (0, 1))
+    return 100.0 * own / cpu
+
+
 def line(application, python, build):
     rounds = []
     for _ in range(ROUNDS):
         with tempfile.TemporaryDirectory() as directory:
-            rounds.append(figures(build, run(application, python, build, directory)))
+            rounds.append(figures(build, run(application, python, os.path.join(build, "libpyprof.so"), directory)))
+        rounds[-1]["floor"] = floor(application, python, build) if FLOOR else 0
     value = {key: statistics.median(each[key] for each in rounds) for key in rounds[0] if key != "clocks"}
+    floors = f"{value['floor']:8.2f}" if FLOOR else ""
     clocks = sorted({clock for each in rounds for clock in each["clocks"]})
     return (
         f"{application.name:9}{value['cpu']:7.2f}{value['processes']:6.0f}{value['own']:8.2f}{value['handlers']:10.2f}"
         f"{value['early']:8.2f}{value['after']:7.2f}{value['unsampled']:13.2f}{value['estimated']:11.2f}{value['taken']:9.0f}"
-        f"{value['handler_us']:9.0f}{value['limited']:9.0f}  {', '.join(clocks)}"
+        f"{value['handler_us']:9.0f}{value['limited']:9.0f}{floors}  {', '.join(clocks)}"
     )
 
 
@@ -203,7 +218,7 @@ def main():
     due = float(os.environ.get("PYPROF_HZ", "100"))
     print(f"twelve applications, {python}, medians of {ROUNDS}; own cost in % of the CPU: handlers, our thread in the first")
     print(f"  2 s of each process, and after; samples taken of each CPU second ({due:.0f} are due); processes that met the limit of cost")
-    print("            CPU s procs   own %  handlers   first  after  [unsampled] %  estimated  taken  handler us  limited  clock")
+    print("            CPU s procs   own %  handlers   first  after  [unsampled] %  estimated  taken  handler us  limited" + "   floor" * FLOOR + "  clock")
     for application in APPLICATIONS:
         if names and application.name not in names:
             continue
