@@ -61,9 +61,12 @@ kernel=$(tests/roots.sh "$kernel" | tail -n 1)
 guest=$(mktemp -d)
 trap 'rm -rf "$guest"' EXIT
 # share DIRECTORY TAG OPTIONS
+# Only root can give files to other users.
+model=none
+[ "$(id -u)" -ne 0 ] || model=passthrough
 devices=()
 share() {
-    devices+=(-fsdev "local,id=$2,path=$1,security_model=none,multidevs=remap$3" -device "virtio-9p-pci,fsdev=$2,mount_tag=$2")
+    devices+=(-fsdev "local,id=$2,path=$1,security_model=$model,multidevs=remap$3" -device "virtio-9p-pci,fsdev=$2,mount_tag=$2")
 }
 share "$guest" guest ''
 mount_9p='mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144'
