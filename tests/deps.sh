@@ -133,6 +133,11 @@ if [ "$want" = long ]; then
     need libssl-dev has_file /usr/include/openssl/ssl.h
     need libffi-dev has_file /usr/include/ffi.h /usr/include/*/ffi.h
     need linux-perf has_command perf
+    # tests/guest.sh, and the kernels of tests/roots.sh
+    need qemu-system-arm has_command qemu-system-aarch64
+    need qemu-system-x86 has_command qemu-system-x86_64
+    need cpio has_command cpio
+    need kmod has_file /usr/sbin/modprobe /sbin/modprobe
 fi
 
 [ -n "$missing" ] || exit 0

@@ -6,6 +6,8 @@
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
 #     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library
 #     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
+#     linux-SUITE-FLAVOUR   for tests/guest.sh the kernel that linux-image-FLAVOUR of this suite is, like linux-bookworm-amd64,
+#              linux-trixie-arm64-16k: vmlinuz, and an initrd of busybox and the modules that the guest needs
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
@@ -29,6 +31,8 @@ musl_without=(zlib _bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses 
     ossaudiodev _uuid _crypt spwd audioop _decimal _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw
     _elementtree pyexpat _lsprof)
 arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
+# Disks, directories of the host, a random number generator; ext4 and overlay for roots.
+kernel_modules=(virtio_pci virtio_mmio virtio_blk virtio_rng 9pnet_virtio 9p overlay ext4)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
 
 unset LD_PRELOAD "${!PYPROF_@}"
@@ -213,6 +217,67 @@ make_arm64() {
     mv "$root/usr/bin/python3.11.new" "$root/usr/bin/python3.11"
 }
 
+# fetch_kernel DIRECTORY SUITE FLAVOUR: unpacks it there, without what it depends on.
+fetch_kernel() {
+    local directory=$1 architecture=${3#cloud-} apt package
+    architecture=${architecture%%-*}
+    : >"$directory/status"
+    of_archive "$directory" deb "$2" "$directory/status" -o APT::Architecture="$architecture" \
+        -o APT::Architectures="$architecture"
+    package=$(apt-cache "${apt[@]:1}" depends --important "linux-image-$3" | awk '$1 == "Depends:" { print $2; exit }')
+    (cd "$directory" && "${apt[@]}" download "${package:?}" busybox-static && for package in *.deb; do
+        dpkg-deb -x "$package" root
+    done)
+}
+
+# make_initrd DIRECTORY INITRD: busybox and the modules, named in the order in which they are to be loaded. Its /init leaves the rest
+# to the script that tests/guest.sh shares.
+make_initrd() {
+    local root=$1/root initrd=$1/initrd version module name
+    # Newer packages have all in /usr.
+    [ -d "$root/lib/modules" ] || ln -s usr/lib "$root/lib"
+    [ -d "$root/bin" ] || ln -s usr/bin "$root/bin"
+    version=$(basename "$root"/lib/modules/*)
+    mkdir -p "$initrd"/{bin,proc,sys,dev,guest,modules}
+    cp "$root/bin/busybox" "$initrd/bin/busybox"
+    PATH=$PATH:/usr/sbin:/sbin
+    depmod -b "$root" "$version"
+    for name in "${kernel_modules[@]}"; do
+        modprobe -d "$root" -S "$version" --show-depends "$name" || echo "builtin $name"
+    done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }' | while read -r module; do
+        name=$(printf '%02d-%s' "$(find "$initrd/modules" -type f | wc -l)" "$(basename "$module" .xz)")
+        case $module in
+        *.xz) xz -dc "$module" ;;
+        *) cat "$module" ;;
+        esac >"$initrd/modules/$name"
+    done
+    cat >"$initrd/init" <<'INIT'
+#!/bin/busybox sh
+export PATH=/bin
+/bin/busybox --install -s /bin
+mount -t proc proc /proc
+mount -t sysfs sys /sys
+mount -t devtmpfs dev /dev
+for module in /modules/*; do
+    insmod "$module"
+done
+mount -t 9p -o trans=virtio,version=9p2000.L,msize=262144 guest /guest
+. /guest/start
+INIT
+    chmod 755 "$initrd/init"
+    (cd "$initrd" && find . | cpio -o -H newc -R 0:0 --quiet) | gzip >"$2"
+}
+
+make_kernel() {
+    local root=$1 log=$2 name=${1##*/linux-} work=$1.packages
+    needs dpkg-deb cpio xz
+    mkdir -p "$root" "$work"
+    quietly "$log" fetch_kernel "$work" "${name%%-*}" "${name#*-}"
+    cp "$work"/root/boot/vmlinuz-* "$root/vmlinuz"
+    quietly "$log" make_initrd "$work" "$root/initrd"
+    rm -rf "$work"
+}
+
 make_free_threaded() {
     local root=$1 log=$2 work=$1/source
     needs gcc make xz
@@ -285,7 +350,8 @@ ready() {
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
     musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     arm64) recipe="2 ${arm64_packages[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl and arm64" ;;
+    linux-*-*) recipe="1 ${kernel_modules[*]}" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, arm64 and linux-SUITE-FLAVOUR" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -302,6 +368,7 @@ ready() {
             3.13t) make_free_threaded "$root" "$log" ;;
             musl) make_musl "$root" "$log" ;;
             arm64) make_arm64 "$root" "$log" ;;
+            linux-*) make_kernel "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
             echo "$recipe" >"$root/made"
@@ -312,7 +379,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl | arm64 ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl | arm64 | linux-SUITE-FLAVOUR ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

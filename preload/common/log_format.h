@@ -126,8 +126,9 @@ enum pp_process_key {
     PP_PROCESS_RUN_BILLED_NS,   /* varint: CPU time that the kernel billed to the run's command and the
                                    descendants that were waited for; `pyprof run` appends it to a complete log of the
                                    run */
-    PP_PROCESS_GROUP, /* varint: process group when the segment began, which is a job of a shell; 0: its leader
-                         is outside of the pid namespace */
+    PP_PROCESS_GROUP,        /* varint: process group when the segment began, which is a job of a shell; 0: its leader
+                                is outside of the pid namespace */
+    PP_PROCESS_ARCHITECTURE, /* text: the processor that its code is for, "x86_64" or "aarch64" */
     /* What holds by the control file (common/control.h) and PYPROF_START, again when it changes; absent: neither says
      * anything. */
     PP_PROCESS_PAUSED,           /* varint: 1: it is paused, 0: it is not */

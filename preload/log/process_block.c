@@ -180,6 +180,7 @@ static void put_all(struct pp_segment *segment)
     pp_put_field(&fields, PP_PROCESS_CWD, buffer, n > 0 ? (size_t)n - 1 : 0);
     put_python_versions(segment);
     put_text_field(PP_PROCESS_LIBRARY_VERSION, PYPROF_VERSION);
+    put_text_field(PP_PROCESS_ARCHITECTURE, PP_ARCHITECTURE);
     if (atomic_load(&pp_capture.libunwind))
         put_text_field(PP_PROCESS_UNWINDER, "libunwind");
     pp_put_number_field(&fields, PP_PROCESS_START_UNIX_NS, pp_process.start.unix_ns);

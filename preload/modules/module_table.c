@@ -48,6 +48,7 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
     static const struct pp_unwind_rows none;
     const struct pp_unwind_rows *rows = module->private->rows ? module->private->rows : &none;
     const struct pp_address_range *hdr = &module->private->object.eh_frame_hdr;
+    uintptr_t size = module->end - module->start;
     return (struct pp_module_range){
         .start = module->start,
         .end = module->end,
@@ -57,7 +58,7 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
         .rule_count = rows->rule_count,
-        .without = hdr->start == hdr->end || module->end - module->start >= MAX_TEXT,
+        .without = (hdr->start == hdr->end && !(PP_UNDESCRIBED_BYTES && size <= PP_SMALL_TEXT)) || size >= MAX_TEXT,
     };
 }
 

@@ -4,7 +4,6 @@
 #include "../base/safe_copy.h"
 
 #define ROWS_PER_BLOCK 16
-#define SMALL_TEXT     0x10000u /* the vDSO's text is smaller */
 
 struct compilation {
     struct pp_row_builder *builder;
@@ -82,6 +81,21 @@ static bool add_undescribed(struct pp_row_builder *builder, const struct pp_unwi
                      pp_row_builder_undescribed(builder, found.kind));
 }
 
+/* Adds all code of functions that keep their return address where it was when they were called. False: no memory. */
+static bool add_leaves(struct pp_unwind_draft *draft, const uint8_t *code, size_t size)
+{
+    uint32_t end = (uint32_t)size & ~(uint32_t)3, from = 0;
+    bool done = true;
+    for (uint32_t at = 0; at <= end && done; at += 4) {
+        if (at < end && !is_known(draft, at) && pp_in_leaf(code, size, at))
+            continue;
+        if (from < at)
+            done = add_range(&draft->builder, from, at, pp_row_builder_undescribed(&draft->builder, PP_CODE_STUB));
+        from = at + 4;
+    }
+    return done;
+}
+
 /* Adds all such code of a small module, when the first of its functions is met: in the vDSO the gap after that function
  * may hold some. Of others, what is at the address. */
 static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address)
@@ -92,12 +106,14 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
     bool first = draft->builder.rows.used == sizeof(struct pp_unwind_row), done = true;
     if (!PP_UNDESCRIBED_BYTES)
         return true;
-    if (!first || size > SMALL_TEXT)
+    if (!first || size > PP_SMALL_TEXT)
         return !pp_safe_copy(piece, from, PP_UNDESCRIBED_BYTES) ||
                add_undescribed(&draft->builder, source, piece, from);
     const uint8_t *code = pp_safe_copy_mapped(source->text_start, size);
     for (size_t at = 0; code && done && at + PP_UNDESCRIBED_BYTES <= size; at += 4)
         done = add_undescribed(&draft->builder, source, code + at, source->text_start + at);
+    if (code && done && source->hdr_start == source->hdr_end)
+        done = add_leaves(draft, code, size);
     pp_unmap((void *)(uintptr_t)code, code ? size : 0);
     return done;
 }

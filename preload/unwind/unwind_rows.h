@@ -9,6 +9,9 @@
 #include "fde_search.h"
 #include "row_builder.h"
 
+/* Only in modules as small as the vDSO, code is looked for that has no unwind information. */
+#define PP_SMALL_TEXT 0x10000u
+
 /* A module's rows while functions are added to them. */
 struct pp_unwind_draft {
     struct pp_row_builder builder;

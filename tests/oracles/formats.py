@@ -65,6 +65,7 @@ def firefox(path):
     need(all(-1 <= r < lengths["resourceTable"] for r in functions["resource"]), "funcTable.resource")
     need(all(s is None or s < lengths["sources"] for s in functions["source"]), "funcTable.source")
     need(all(0 <= lib < len(data["libs"]) for lib in shared["resourceTable"]["lib"]), "resourceTable.lib")
+    need(all(lib["arch"] == os.uname().machine for lib in data["libs"]), "libs.arch")
     need(any(c["color"] == "grey" for c in data["meta"]["categories"]), "no grey category")
     total = 0
     for thread in data["threads"]:

@@ -16,6 +16,7 @@
 #include "../../preload/python/greenlet_switch.h"
 #include "../../preload/python/line_table.h"
 #include "../unit/libc_functions.h"
+#include "../unit/single_step.h"
 #include "contexts.h"
 #include "counts.h"
 #include "places.h"
@@ -29,7 +30,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TRAP_FLAG    0x100
 #define FRAMES       (PP_MAX_PYTHON_FRAMES + 64)
 #define PRINTED      2
 #define LINE_CACHE   8192
@@ -391,31 +391,30 @@ static void sample_at(ucontext_t *context, uintptr_t pc)
 static void on_trap(int number, siginfo_t *info, void *argument)
 {
     ucontext_t *context = argument;
-    greg_t *registers = context->uc_mcontext.gregs;
-    uintptr_t pc = (uintptr_t)registers[REG_RIP];
+    uintptr_t pc = pp_context_pc(context);
     int saved_errno = errno;
     (void)number, (void)info;
     if (stopping || torture_count.steps >= most_steps) {
-        registers[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        step_off(context);
+        return;
+    }
+    /* a string instruction traps after each of its repeats; nothing of the interpreter's changes in them */
+    if (pc == last_pc) {
+        torture_count.repeats++;
     } else {
-        registers[REG_EFL] |= TRAP_FLAG;
-        /* a string instruction traps after each of its repeats; nothing of the interpreter's changes in them */
-        if (pc == last_pc) {
-            torture_count.repeats++;
-        } else {
-            last_pc = pc;
-            if (++torture_count.steps % TABLES_STEPS == 0)
-                pp_tables_reset(&tables);
-            if (torture_count.steps % CODES_STEPS == 0) {
-                memset(line_cache, 0, sizeof line_cache);
-                pp_tables_reset(&tables);
-                pp_codes_reset();
-            }
-            if (torture_count.steps % sampled_each == 0)
-                sample_at(context, pc);
+        last_pc = pc;
+        if (++torture_count.steps % TABLES_STEPS == 0)
+            pp_tables_reset(&tables);
+        if (torture_count.steps % CODES_STEPS == 0) {
+            memset(line_cache, 0, sizeof line_cache);
+            pp_tables_reset(&tables);
+            pp_codes_reset();
         }
+        if (torture_count.steps % sampled_each == 0)
+            sample_at(context, pc);
     }
     errno = saved_errno;
+    step_on(context);
 }
 
 /* --- what Python calls --- */
@@ -438,7 +437,7 @@ static void make_slot(void)
     slot = &only;
     slot->thread.is_main = true;
     slot->timer = PP_TIMER_NONE;
-    slot->thread.thread_pointer = (uintptr_t)pthread_self();
+    slot->thread.thread_pointer = pp_own_thread_pointer();
     atomic_store(&slot->thread.stack_top, stack_top());
     atomic_store(&slot->tid, gettid());
     atomic_store(&slot->state, PP_SLOT_LIVE);

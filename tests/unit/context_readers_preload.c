@@ -10,6 +10,7 @@
 #include "preload/context/walk_source.h"
 #include "preload/labels/context_facts.h"
 #include "preload/python/find.h"
+#include "single_step.h"
 #include <dlfcn.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,9 +19,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#define EXPORT    __attribute__((visibility("default")))
-#define TRAP_FLAG 0x100
-#define VALUES    64
+#define EXPORT __attribute__((visibility("default")))
+#define VALUES 64
 
 static struct pp_python python;
 static struct pp_slot slot;
@@ -181,19 +181,19 @@ static void on_trap(int number, siginfo_t *info, void *argument)
     bool right = false;
     (void)number, (void)info;
     if (stepped.stops) {
-        context->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        step_off(context);
         return;
     }
-    context->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
     stepped.steps++;
     if (!pp_context_vars_open(&objects, (const void *)stepped.state, &slot.thread.context_checked, &vars) ||
         !pp_context_var_read(&objects, vars, &stepped.var, &value)) {
         stepped.unread++;
-        return;
+    } else {
+        for (unsigned i = 0; i < stepped.count; i++)
+            right |= stepped.values[i] == value;
+        stepped.wrong += !right;
     }
-    for (unsigned i = 0; i < stepped.count; i++)
-        right |= stepped.values[i] == value;
-    stepped.wrong += !right;
+    step_on(context);
 }
 
 /* From here on, after every instruction of this thread, which keeps the GIL, the variable must have one of the values.

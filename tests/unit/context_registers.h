@@ -11,6 +11,15 @@
 #define SAVED_REGISTER PP_REG_X19
 #endif
 
+/* The registers in a context, and libunwind's number of the stack pointer. */
+#ifdef __x86_64__
+#define SAVED_REGISTERS gregs
+#define UNWIND_SP       UNW_X86_64_RSP
+#else
+#define SAVED_REGISTERS regs
+#define UNWIND_SP       UNW_AARCH64_SP
+#endif
+
 static inline void put_pc(ucontext_t *context, uintptr_t pc)
 {
 #ifdef __x86_64__

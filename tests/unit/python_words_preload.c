@@ -30,12 +30,12 @@ static uintptr_t ask(const char *name)
 
 static uintptr_t attached(void)
 {
-    return pp_tls_read(&python.attached, (uintptr_t)pthread_self());
+    return pp_tls_read(&python.attached, pp_own_thread_pointer());
 }
 
 static uintptr_t bound(void)
 {
-    return pp_tls_read(&python.bound, (uintptr_t)pthread_self());
+    return pp_tls_read(&python.bound, pp_own_thread_pointer());
 }
 
 /* 0, or 1 with a line about what is wrong. */

@@ -241,9 +241,13 @@ static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
         return 1;
     struct pp_module *module = pp_module_find(address);
     const struct pp_address_range *segment = &module->private->object.eh_segment;
-    uintptr_t page = segment->start & ~(uintptr_t)4095;
+    /* Where code and notes are in the same segment, they must remain: what follows them. */
+    uintptr_t first = module->private->object.text.end, page_size = pp_page_size();
+    if (first <= segment->start || first >= segment->end)
+        first = segment->start;
+    uintptr_t page = (first + page_size - 1) & ~(page_size - 1);
     bool same = loaded == changes && !deleted;
-    if (same)
+    if (same && page < segment->end)
         mprotect((void *)page, segment->end - page, PROT_NONE);
     if (deleted ? unlink(changing) : rename(changed, changing))
         return 2;
@@ -478,9 +482,17 @@ static void fork_now(uintptr_t published, uintptr_t drafted)
     assert_int_equal(status, 0);
 }
 
+/* Returns code of libc, from this address on, that was not met by tests before. */
+static uintptr_t unmet(uintptr_t address)
+{
+    while (is_drafted(address))
+        address += 64;
+    return address;
+}
+
 TEST(fork_between_any_steps)
 {
-    uintptr_t published = libc_function("qsort"), drafted = libc_function("getaddrinfo");
+    uintptr_t published = libc_function("qsort"), drafted = unmet(libc_function("getaddrinfo"));
     void *handle;
     assert_true(pp_module_add_sampled(published));
     pp_modules_publish();
@@ -489,7 +501,7 @@ TEST(fork_between_any_steps)
     fork_now(published, drafted);
     assert_non_null(pp_modules_draft());
     fork_now(published, drafted);
-    assert_true(pp_module_add_sampled(drafted + 0x2000));
+    assert_true(pp_module_add_sampled(unmet(drafted + 0x2000)));
     fork_now(published, drafted);
     load(without_id, &handle);
     fork_now(published, drafted);

@@ -1,4 +1,5 @@
 /* Our walk against libunwind's, in code of all kinds: sampled by a CPU timer, and at every single instruction. */
+#include "single_step.h"
 #include "thread_stack.h"
 #include "unit.h"
 #include "unwind_oracle.h"
@@ -9,7 +10,6 @@
 #include <sys/time.h>
 #include <time.h>
 
-#define TRAP_FLAG     0x100
 #define STEPS_EACH    ROUNDS(40000, 15000)
 #define MIN_AGREEMENT 0.999
 #define MIN_COMPLETE  0.999
@@ -36,13 +36,15 @@ static void on_step(int signal, siginfo_t *info, void *context)
     ucontext_t *uc = context;
     oracle_compare(&oracle, uc);
     if (--steps_left <= 0)
-        uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+        step_off(uc);
+    else
+        step_on(uc);
 }
 
 static void on_start(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info;
-    ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+    step_on(context);
 }
 
 /* From the handler's return on every instruction of the thread traps, until steps_left is used up. The flag is set in
@@ -204,17 +206,19 @@ static void work_system_calls(void)
     }
 }
 
-/* As OpenSSL's assembly does it: the CFA is in r11, which the callee, assembly too, keeps. */
+/* As OpenSSL's assembly does it: the CFA is in a register that a caller would have to save, but which the callee, assembly
+ * too, keeps. */
+#ifdef __x86_64__
 __asm__(".text\n"
-        ".type by_r11, @function\n"
-        "by_r11: .cfi_startproc\n"
+        ".type by_register, @function\n"
+        "by_register: .cfi_startproc\n"
         "lea 8(%rsp), %r11\n"
         ".cfi_def_cfa %r11, 0\n"
         "push %rbp\n"
         ".cfi_offset %rbp, -16\n"
         "sub $40, %rsp\n"
         "and $-32, %rsp\n"
-        "call keeps_r11\n"
+        "call keeps_it\n"
         "nop\n"
         "mov -16(%r11), %rbp\n"
         "lea -8(%r11), %rsp\n"
@@ -222,21 +226,49 @@ __asm__(".text\n"
         ".cfi_restore %rbp\n"
         "ret\n"
         ".cfi_endproc\n"
-        ".size by_r11, .-by_r11\n"
-        ".type keeps_r11, @function\n"
-        "keeps_r11: .cfi_startproc\n"
+        ".size by_register, .-by_register\n"
+        ".type keeps_it, @function\n"
+        "keeps_it: .cfi_startproc\n"
         "mov $20, %eax\n"
         "1: dec %eax\n"
         "jnz 1b\n"
         "ret\n"
         ".cfi_endproc\n"
-        ".size keeps_r11, .-keeps_r11\n");
-void by_r11(void);
+        ".size keeps_it, .-keeps_it\n");
+#else
+__asm__(".text\n"
+        ".type by_register, @function\n"
+        "by_register: .cfi_startproc\n"
+        "bti c\n"
+        "mov x11, sp\n"
+        ".cfi_def_cfa x11, 0\n"
+        "stp x29, x30, [sp, #-48]!\n"
+        ".cfi_offset x29, -48\n"
+        ".cfi_offset x30, -40\n"
+        "bl keeps_it\n"
+        "nop\n"
+        "ldp x29, x30, [sp], #48\n"
+        ".cfi_def_cfa sp, 0\n"
+        ".cfi_restore x29\n"
+        ".cfi_restore x30\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size by_register, .-by_register\n"
+        ".type keeps_it, @function\n"
+        "keeps_it: .cfi_startproc\n"
+        "mov x9, #20\n"
+        "1: subs x9, x9, #1\n"
+        "b.ne 1b\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size keeps_it, .-keeps_it\n");
+#endif
+void by_register(void);
 
 static void work_assembly(void)
 {
     for (unsigned i = 0; i < 20; i++)
-        by_r11();
+        by_register();
 }
 
 static void (*const works[])(void) = {

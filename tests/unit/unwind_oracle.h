@@ -9,8 +9,10 @@
 #include "../../preload/capture/slot_memory.h"
 #include "../../preload/merge/finish_sample.h"
 #include "../../preload/modules/modules.h"
+#include "context_registers.h"
 #include "preload/handler/handler.h"
 #include <libunwind.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -86,9 +88,10 @@ static inline void oracle_guard(void)
 static inline bool oracle_lost_sp(unw_cursor_t *cursor, const ucontext_t *context)
 {
     unw_save_loc_t location;
-    uintptr_t gregs = (uintptr_t)context->uc_mcontext.gregs;
-    return unw_get_save_loc(cursor, UNW_X86_64_RSP, &location) == 0 && location.type == UNW_SLT_MEMORY &&
-           location.u.addr - gregs < sizeof context->uc_mcontext.gregs && location.u.addr != gregs + 8 * REG_RSP;
+    const uintptr_t saved = (uintptr_t)context->uc_mcontext.SAVED_REGISTERS;
+    return unw_get_save_loc(cursor, UNWIND_SP, &location) == 0 && location.type == UNW_SLT_MEMORY &&
+           location.u.addr - saved < sizeof context->uc_mcontext.SAVED_REGISTERS &&
+           location.u.addr != saved + PP_SAVED_WORD_SP * sizeof(uintptr_t);
 }
 
 static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_frame *frames, unsigned max, bool *crashed)
@@ -170,7 +173,7 @@ static atomic_flag oracle_modules_busy = ATOMIC_FLAG_INIT;
 static inline void oracle_lock_modules(void)
 {
     while (atomic_flag_test_and_set_explicit(&oracle_modules_busy, memory_order_acquire))
-        __builtin_ia32_pause();
+        sched_yield();
 }
 
 static inline void oracle_unlock_modules(void)

@@ -2,6 +2,7 @@
  * time after each other or at every instruction, phase by phase: the program calls oracle_phase and works until
  * oracle_left says 0. What was found goes to the file $ORACLE_LOG, the examples to stderr. */
 #include "../../preload/modules/loaded_objects.h"
+#include "single_step.h"
 #include "thread_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
@@ -13,7 +14,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define TRAP_FLAG  0x100
 #define PERIOD_NS  100000 /* from the end of one comparison to the next: a slow one must not keep the program back */
 #define OBJECTS    512
 #define BURST      1000 /* so many instructions one after another, then some time of the program's own */
@@ -95,7 +95,7 @@ static void note_place(uintptr_t pc)
 
 static void compare(const ucontext_t *context)
 {
-    note_place((uintptr_t)context->uc_mcontext.gregs[REG_RIP]);
+    note_place(pp_context_pc(context));
     oracle_compare(&oracle, context);
     samples_left--;
 }
@@ -113,7 +113,7 @@ static void on_tick(int number, siginfo_t *info, void *context)
         return;
     compare(context);
     if (stepping)
-        ((ucontext_t *)context)->uc_mcontext.gregs[REG_EFL] |= TRAP_FLAG;
+        step_on(context);
     else
         sample_later();
 }
@@ -122,17 +122,18 @@ static void on_step(int number, siginfo_t *info, void *context)
 {
     static uintptr_t last;
     ucontext_t *uc = context;
-    uintptr_t pc = (uintptr_t)uc->uc_mcontext.gregs[REG_RIP];
+    uintptr_t pc = pp_context_pc(uc);
     (void)number, (void)info;
     bool wanted = samples_left > 0 && gettid() == sampled;
-    if (wanted && pc == last) /* a string instruction traps at each repetition */
-        return;
+    bool repeated = pc == last; /* a string instruction traps at each repetition */
     last = pc;
-    if (wanted)
+    if (wanted && !repeated)
         compare(uc);
-    if (wanted && samples_left % BURST)
+    if (wanted && (repeated || samples_left % BURST)) {
+        step_on(uc);
         return;
-    uc->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+    }
+    step_off(uc);
     if (wanted)
         sample_later();
 }
@@ -257,14 +258,14 @@ static uintptr_t made_stack[MADE_WORDS];
  */
 static void make_stack(ucontext_t *context, bool small)
 {
-    static const int registers[] = {REG_RSP, REG_RBP, REG_RBX, REG_RAX, REG_RCX, REG_RDX, REG_RSI, REG_RDI,
-                                    REG_R8,  REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
     for (size_t i = 0; i < MADE_WORDS; i++)
         made_stack[i] = (uintptr_t)&made_stack[MADE_WORDS / 2 + i * 7919 % (MADE_WORDS / 2)];
     getcontext(context);
-    for (size_t i = 0; i < sizeof registers / sizeof *registers; i++)
-        context->uc_mcontext.gregs[registers[i]] =
-            small && i >= 2 ? (greg_t)i * 5 : (greg_t)&made_stack[MADE_WORDS / 16 + i * (MADE_WORDS / 32)];
+    for (unsigned i = 0; i < PP_REG_COUNT; i++)
+        put_register(context, i,
+                     small && i != PP_REG_SP && i != PP_REG_FP
+                         ? i * 5
+                         : (uintptr_t)&made_stack[MADE_WORDS / 16 + i * (MADE_WORDS / (2 * PP_REG_COUNT))]);
 }
 
 #define CRASHED (-2)
@@ -280,7 +281,7 @@ static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
         oracle_walking = 0;
         return CRASHED;
     }
-    if (oracle_has_cfi(context, 0) && unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0) {
+    if (oracle_has_cfi(context, 0) && unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0) {
         result = unw_step(&cursor);
         if (oracle_lost_sp(&cursor, context))
             result = -1;
@@ -297,8 +298,8 @@ static bool compare_byte(ucontext_t *context, uintptr_t pc)
 {
     struct pp_native_frame ours[4];
     struct pp_native_stack stack = {.frames = ours, .max = 4};
-    struct oracle_frame theirs[2] = {{pc, (uintptr_t)context->uc_mcontext.gregs[REG_RSP]}};
-    context->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+    struct oracle_frame theirs[2] = {{pc, pp_context_sp(context)}};
+    put_pc(context, pc);
     int result = oracle_step(context, &theirs[1]);
     if (result < 0)
         return result != CRASHED;

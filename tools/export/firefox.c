@@ -227,7 +227,7 @@ static void put_libs(struct writer *writer)
         pt_json_begin(json, NULL, '{');
         for (int key = 0; key < 4; key++)
             pt_json_text(json, keys[key], key < 2 ? pt_base_name(path) : path);
-        pt_json_text(json, "arch", "x86_64");
+        pt_json_text(json, "arch", pt_string(writer->profile, writer->profile->processes.items[0].architecture));
         pt_json_text(json, "breakpadId", "");
         pt_json_text(json, "codeId", pt_string(writer->profile, module->build_id));
         pt_json_end(json, '}');

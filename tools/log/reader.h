@@ -82,6 +82,7 @@ struct pt_log_labels {
     X(CWD, cwd)                                                                                                        \
     X(PYTHON_VERSION, python_version)                                                                                  \
     X(LIBRARY_VERSION, library_version)                                                                                \
+    X(ARCHITECTURE, architecture)                                                                                      \
     X(UNWINDER, unwinder)                                                                                              \
     X(PID_NAMESPACE, pid_namespace)                                                                                    \
     X(CLOCK, clock)                                                                                                    \

@@ -130,7 +130,7 @@ enum pt_alive { PT_ALIVE_UNKNOWN, PT_ALIVE_NO, PT_ALIVE_YES };
 
 struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
-        library_version, unwinder, pid_namespace, clock, contexts, traces, service; /* strings */
+        library_version, architecture, unwinder, pid_namespace, clock, contexts, traces, service; /* strings */
     uint64_t pid, ppid, group, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus, run_billed_ns;
     uint64_t paused, control_since_ns, control_hz, control_ns; /* PP_PROCESS_PAUSED and so on */
     uint32_t segments;

@@ -5,7 +5,8 @@
 
 #include <elf.h>
 
-#define PP_ELF_MACHINE EM_AARCH64
+#define PP_ELF_MACHINE  EM_AARCH64
+#define PP_ARCHITECTURE "aarch64"
 
 #define PP_FIRST_GLIBC "GLIBC_2.17" /* version of the symbols that libc always had */
 

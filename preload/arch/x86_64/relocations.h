@@ -5,7 +5,8 @@
 
 #include <elf.h>
 
-#define PP_ELF_MACHINE EM_X86_64
+#define PP_ELF_MACHINE  EM_X86_64
+#define PP_ARCHITECTURE "x86_64"
 
 #define PP_FIRST_GLIBC "GLIBC_2.2.5" /* version of the symbols that libc always had */
 

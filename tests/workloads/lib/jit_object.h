@@ -28,7 +28,11 @@ static inline void make_jit_object(struct jit_object *object, uint64_t at, uint6
     memcpy(object->header.e_ident, ELFMAG, SELFMAG);
     object->header.e_ident[EI_CLASS] = ELFCLASS64;
     object->header.e_ident[EI_DATA] = ELFDATA2LSB;
+#ifdef __aarch64__
+    object->header.e_machine = EM_AARCH64;
+#else
     object->header.e_machine = EM_X86_64;
+#endif
     object->header.e_type = ET_REL;
     object->header.e_shoff = offsetof(struct jit_object, sections);
     object->header.e_shentsize = sizeof(Elf64_Shdr);
