@@ -345,8 +345,8 @@ ifdef ARCH
 ARM64        = $(or $(shell tests/roots.sh arm64 | tail -n 1),$(error no arm64 root))
 ARM64_DIRS   = $(ARM64)/usr/lib/aarch64-linux-gnu $(ARM64)/lib/aarch64-linux-gnu
 DEB_ENV      = RUNS_HERE=$(abspath $(BUILD)/pyprof) DEB_CPPFLAGS_APPEND="-idirafter $(ARM64)/usr/include -idirafter \
-                 $(ARM64)/usr/include/aarch64-linux-gnu" DEB_LDFLAGS_APPEND="$(ARM64_DIRS:%=-L% -Wl,-rpath-link,%)" \
-                 SHLIBDEPS="$(ARM64_DIRS:%=-l%)"
+                 $(ARM64)/usr/include/aarch64-linux-gnu" SHLIBDEPS="$(ARM64_DIRS:%=-l%)" \
+                 DEB_LDFLAGS_APPEND="$(ARM64_DIRS:%=-L%) $(ARM64_DIRS:%=-Wl$(comma)-rpath-link$(comma)%)"
 endif
 .PHONY: deb
 deb: $(if $(ARCH),$(BUILD)/pyprof)
