@@ -44,7 +44,7 @@ endif
 # The processor that the compiler compiles for, which may be another one than ours: CC=aarch64-linux-gnu-gcc.
 PROCESSOR  := $(firstword $(subst -, ,$(shell $(CC) -dumpmachine)))
 
-ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
+ALL_CFLAGS := -std=c11 -D_GNU_SOURCE -DPYPROF_VERSION='"$(VERSION)"' -DPYPROF_PROCESSOR='"$(PROCESSOR)"' -I. -Wall -Wextra $(WERROR) -Wstrict-prototypes \
               -Wmissing-prototypes -Wvla -fvisibility=hidden -MMD -MP $(CPPFLAGS) $(CFLAGS) $(VARIANT) $(CHECKS)
 HARDEN     := -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed
 
@@ -68,7 +68,7 @@ ifeq ($(VARIANT),)
 TOOLS_CFLAGS  += -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 endif
 TOOLS_LDFLAGS := -pie $(HARDEN)
-TOOLS_LIBS    := -lz -lisal -lelf -ldw -liberty -lm -ldl -lpthread
+TOOLS_LIBS    := -lz -lisal -lelf -ldw -liberty -lm -lpthread
 ifdef TCMALLOC
 # --as-needed would drop it: nothing refers to it by name.
 TOOLS_LIBS    += -Wl,--no-as-needed -ltcmalloc_minimal
@@ -268,7 +268,7 @@ lint:
 # Manual pages and completions come from the program's own tables: a build for another machine has none.
 # The picture in README.md is made if it is missing; `make README.svg` makes it again.
 docs: $(BUILD)/pyprof $(if $(wildcard README.svg),,README.svg)
-	@tools/man/make.sh $(BUILD)/pyprof $(BUILD)/share
+	@tools/man/make.sh $(or $(RUNS_HERE),$(BUILD)/pyprof) $(BUILD)/share
 
 README.svg: all
 	$(QUIET)$(BUILD)/pyprof run -o $(BUILD)/example -- python3 contrib/example/app.py
@@ -288,34 +288,28 @@ uninstall:
 	  $(DESTDIR)$(DATADIR)/bash-completion/completions/pyprof $(DESTDIR)$(DATADIR)/zsh/site-functions/_pyprof \
 	  $(DESTDIR)$(DATADIR)/fish/vendor_completions.d/pyprof.fish
 
-# The wheel and the source distribution: see contrib/python/README.md. The wheel's pyprof runs with any glibc from 2.17 on:
-# gcc compiles it, and zig links it with that glibc's symbols and Debian 12's static libraries. The static libraries of a
-# system with a newer glibc may need what old_glibc.c does not have; the linker then says what.
+# The wheel and the source distribution: see contrib/python/README.md. The wheel's pyprof is linked with libc.a, too: it
+# runs wherever the library does, with any glibc from 2.17 on and with musl.
 PACK        := python3 contrib/python/backend.py
 STATIC_LIBS  = $(foreach name,dw elf iberty z lzma bz2,$(if $(WHEEL_ROOT),\
                  $(WHEEL_ROOT)/usr/lib/$(PROCESSOR)-linux-gnu/lib$(name).a,$(shell $(CC) -print-file-name=lib$(name).a)))
-# Another processor's Debian, if the wheel is for that; then where the wheel goes, zig is, and a pyprof that runs here.
+# Another processor's Debian, if the wheel is for that; then where the wheel goes, and a pyprof that runs here.
 WHEEL_ROOT  :=
 DIST        := $(BUILD)/dist
-ZIG_VENV     = $(BUILD)/venv/$(ZIG)
-RUNS_HERE   :=
-ZIG         := ziglang==0.17.1
+RUNS_HERE   ?=
 WHEEL_DIR   := $(BUILD)/wheel
-ZIG_LINK     = ZIG_GLOBAL_CACHE_DIR=$(abspath $(BUILD))/zig ZIG_LOCAL_CACHE_DIR=$(abspath $(BUILD))/zig \
-               $(ZIG_VENV)/bin/python -m ziglang cc -target $(PROCESSOR)-linux-gnu.2.17
 
 .PHONY: wheel wheel-aarch64 wheel-programs sdist
-wheel: $(WHEEL_DIR)/manylinux/pyprof $(WHEEL_DIR)/manylinux/libpyprof.so
+wheel: $(WHEEL_DIR)/static/pyprof $(WHEEL_DIR)/static/libpyprof.so
 	$(QUIET)tools/man/make.sh $(or $(RUNS_HERE),$<) $(<D)/share
-	$(QUIET)$(PACK) wheel $(<D) $(DIST) $(STATIC_LIBS)
+	$(QUIET)$(PACK) wheel $(<D) $(DIST) $(STATIC_LIBS) $(shell $(CC) -print-file-name=libc.a)
 
 # The wheel for AArch64, on any processor.
 wheel-aarch64: $(BUILD)/pyprof
 	@tests/deps.sh wheel-aarch64
 	$(QUIET)root=$$(tests/roots.sh arm64 | tail -n 1) && \
 	  $(MAKE) --no-print-directory BUILD=$(BUILD)/wheel-aarch64 CC=aarch64-linux-gnu-gcc WHEEL_ROOT=$$root DIST=$(BUILD)/dist \
-	    ZIG_VENV='$(ZIG_VENV)' RUNS_HERE=$(BUILD)/pyprof \
-	    CPPFLAGS="-idirafter $$root/usr/include -idirafter $$root/usr/include/aarch64-linux-gnu" wheel
+	    RUNS_HERE=$(BUILD)/pyprof CPPFLAGS="-idirafter $$root/usr/include -idirafter $$root/usr/include/aarch64-linux-gnu" wheel
 
 sdist:
 	$(QUIET)$(PACK) sdist $(DIST)
@@ -331,12 +325,11 @@ $(WHEEL_DIR)/linux/pyprof: $(WHEEL_OBJ)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(TOOLS_LDFLAGS) $(LDFLAGS) -s -o $@ $^ $(filter-out -lisal,$(TOOLS_LIBS))
 
-$(WHEEL_DIR)/manylinux/pyprof: $(WHEEL_OBJ) $(BUILD)/obj/contrib/python/old_glibc.o
+$(WHEEL_DIR)/static/pyprof: $(WHEEL_OBJ) $(BUILD)/obj/contrib/python/no_debuginfod.o
 	@tests/deps.sh wheel
 	@mkdir -p $(@D)
-	$(QUIET)tests/venv.sh $(ZIG_VENV) $$(command -v python3) $(ZIG) >/dev/null
 	@echo '  LINK $@'
-	$(QUIET)$(ZIG_LINK) $(TOOLS_LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^ $(STATIC_LIBS) -lm -ldl -lpthread
+	$(QUIET)$(CC) $(CFLAGS) -static-pie $(filter-out -pie,$(TOOLS_LDFLAGS)) -Wl,--build-id=sha1 -s -o $@ $^ $(STATIC_LIBS) -lm
 
 # The build id is that of what is in the wheel, not that of debugging information, which names directories.
 $(WHEEL_DIR)/%/libpyprof.so: $(PRELOAD_OBJ)
@@ -344,17 +337,28 @@ $(WHEEL_DIR)/%/libpyprof.so: $(PRELOAD_OBJ)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(PRELOAD_LDFLAGS) $(LDFLAGS) -Wl,--build-id=sha1 -s -o $@ $^
 
-# A package for the Debian or Ubuntu that this is, in $(BUILD)/deb, from what is committed.
+# A package for the Debian or Ubuntu that this is, in $(BUILD)/deb, from what is committed. ARCH=arm64: in $(BUILD)/deb-arm64
+# for Debian 12 on that processor, with what wheel-aarch64 has, too.
+ARCH        :=
+DEB_DIR      = $(BUILD)/deb$(ARCH:%=-%)
+ifdef ARCH
+ARM64        = $(or $(shell tests/roots.sh arm64 | tail -n 1),$(error no arm64 root))
+ARM64_DIRS   = $(ARM64)/usr/lib/aarch64-linux-gnu $(ARM64)/lib/aarch64-linux-gnu
+DEB_ENV      = RUNS_HERE=$(abspath $(BUILD)/pyprof) DEB_CPPFLAGS_APPEND="-idirafter $(ARM64)/usr/include -idirafter \
+                 $(ARM64)/usr/include/aarch64-linux-gnu" SHLIBDEPS="$(ARM64_DIRS:%=-l%)" \
+                 DEB_LDFLAGS_APPEND="$(ARM64_DIRS:%=-L%) $(ARM64_DIRS:%=-Wl$(comma)-rpath-link$(comma)%)"
+endif
 .PHONY: deb
-deb:
-	@tests/deps.sh deb
-	$(QUIET)rm -rf $(BUILD)/deb
-	$(QUIET)mkdir -p $(BUILD)/deb/libpyprof-$(VERSION)
-	$(QUIET)git archive HEAD | tar -x -C $(BUILD)/deb/libpyprof-$(VERSION)
-	$(QUIET)cp -r contrib/debian $(BUILD)/deb/libpyprof-$(VERSION)/debian
-	$(QUIET)cd $(BUILD)/deb/libpyprof-$(VERSION) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD \
-	  dpkg-buildpackage -b -uc -us >../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
-	@ls $(BUILD)/deb/*.deb
+deb: $(if $(ARCH),$(BUILD)/pyprof)
+	@tests/deps.sh deb$(ARCH:%=-%)
+	$(QUIET)rm -rf $(DEB_DIR)
+	$(QUIET)mkdir -p $(DEB_DIR)/libpyprof-$(VERSION)
+	$(QUIET)git archive HEAD | tar -x -C $(DEB_DIR)/libpyprof-$(VERSION)
+	$(QUIET)cp -r contrib/debian $(DEB_DIR)/libpyprof-$(VERSION)/debian
+	$(QUIET)$(if $(ARCH),cp $(ARM64)/shlibs $(DEB_DIR)/libpyprof-$(VERSION)/debian/shlibs.local)
+	$(QUIET)cd $(DEB_DIR)/libpyprof-$(VERSION) && env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL -u BUILD $(DEB_ENV) \
+	  dpkg-buildpackage -b -uc -us $(if $(ARCH),-a$(ARCH) -d) >../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
+	@ls $(DEB_DIR)/*.deb
 
 clean:
 	rm -rf $(BUILD)

@@ -1,11 +1,12 @@
 #!/bin/bash
-# The library on AArch64, under qemu-user: builds it, with checks, runs its unit tests, and profiles a Python of Debian's
-# arm64; this machine's pyprof reads that profile. Speaks TAP. Needs tests/deps.sh and tests/roots.sh arm64, and in a CI job
-# fails without them.
+# The library on AArch64, under qemu-user: builds it, with checks, runs its unit tests, and profiles Pythons of Debian's
+# arm64, the long check (CHECK_LONG) all that there are; this machine's pyprof reads these profiles. Speaks TAP. Needs
+# tests/deps.sh and tests/roots.sh arm64, and in a CI job fails without them.
 #
 # qemu-user has no process_vm_readv, ptrace, seccomp and perf events, executes no program of its processor, and copies by
 # /proc/self/mem what mprotect forbids: what tests that is left out.
 set -u
+shopt -s extglob
 cd "$(dirname "$0")/.." || exit 1
 BUILD=${BUILD:-build}
 mkdir -p "$BUILD/aarch64"
@@ -44,9 +45,15 @@ status=0
 for tool in aarch64-linux-gnu-gcc qemu-aarch64-static; do
     command -v "$tool" >/dev/null || absent "no $tool"
 done
+names=(arm64 arm64-trixie)
+[ -z "${CHECK_LONG:-}" ] || names+=(arm64-bullseye arm64-sid)
 root=$(tests/roots.sh arm64 2>&1 | tail -n 1)
-python=$root/usr/bin/python3.11
-[ -x "$python" ] || absent "$root"
+pythons=()
+for name in "${names[@]}"; do
+    made=$(tests/roots.sh "$name" 2>&1 | tail -n 1)
+    [ -d "$made" ] || absent "$made"
+    pythons+=("$made"/usr/bin/python3.+([0-9]))
+done
 
 libraries=$root/usr/lib/aarch64-linux-gnu
 tests=()
@@ -109,8 +116,9 @@ main()
 thread.join()
 PYTHON
 
-# Of each function what it was given, of each stack all frames.
+# shares PYTHON: of each function what it was given, of each stack all frames.
 shares() {
+    local python=$1
     profiled "$output/shares.py" && "$BUILD/pyprof" export -f collapsed -o "$output/stacks" "$output/log" &&
         python3 - "$output/stacks" <<'PYTHON'
 import sys
@@ -126,5 +134,7 @@ assert share("compress", "deflate") > 0.8 * share("compress") > 0.15
 assert share("truncated") < 0.02
 PYTHON
 }
-one "a profile of Debian's Python 3.11 for arm64" shares
+for python in "${pythons[@]}"; do
+    one "a profile of Debian's ${python##*/} for arm64" shares "$python"
+done
 exit $status

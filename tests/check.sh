@@ -207,8 +207,9 @@ each() {
 # long_tests SUITE: those that the short check leaves out. Of these suites some tests have several interpreters at once.
 long_tests() {
     local filter=(--filter-tags long)
-    case $1 in embedding | jit) filter=() ;; esac
-    run_bats long "${filter[@]}" "tests/bats/$1.bats"
+    case $1 in embedding | jit | musl) filter=() ;; esac
+    # the short check has another musl
+    MUSL=musl-3.13 run_bats long "${filter[@]}" "tests/bats/$1.bats"
 }
 
 # python_names: "PATH<TAB>NAME" of each interpreter.
@@ -223,12 +224,13 @@ pieces() {
     echo check
     wanted fuzz && echo fuzz
     wanted guest-arm64 && echo "guest: arm64"
+    wanted aarch64 && echo aarch64
     while IFS=$'\t' read -r _ name; do
         wanted torture && echo "torture: $name"
         [ "${#files[@]}" -eq 0 ] || echo "all on $name"
     done < <(python_names)
     for suite in "${files[@]}"; do
-        if [[ $suite == */jit.bats ]] || grep -q '^# bats test_tags=long' "$suite"; then
+        if [[ $suite == */@(jit|musl).bats ]] || grep -q '^# bats test_tags=long' "$suite"; then
             echo "long: $(basename -s .bats "$suite")"
         fi
     done
@@ -251,6 +253,7 @@ piece() {
     check) CHECK_LONG='' PYTHON_LINES='' short_check ;;
     fuzz) part fuzz fuzz ;;
     guest:*) BUILD=$BUILD part "$1" "tests/guest_${1#guest: }.sh" ;;
+    aarch64) run_beside aarch64 ;;
     torture:*) PYTHONS=$python BUILD=$BUILD part "$1" tests/torture/run.sh --long ;;
     all\ on\ *) part "$1" each "$python" "${files[@]}" ;;
     long:*) part "$1" long_tests "${1#long: }" ;;
@@ -337,7 +340,7 @@ short_check() {
     local name
     for name in "${beside[@]}"; do
         wanted "$name" || continue
-        [[ -z "$long" || $name != @(torture|fuzz) ]] || continue # pieces of the long check
+        [[ -z "$long" || $name != @(torture|fuzz|aarch64) ]] || continue # pieces of the long check
         [ "$(jobs -rp | wc -l)" -le "$jobs" ] || wait -n
         run_beside "$name" &
     done

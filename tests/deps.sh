@@ -1,7 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that are missing: tests/deps.sh build | demo | bench | check | long (each includes the
 # one before) | accuracy (bench, and profilers to compare with) | wheel (demo, and what the wheel is linked with) |
-# wheel-aarch64 (wheel, and what compiles for that processor) | deb (build, and what makes a Debian package).
+# wheel-aarch64 (wheel, and what compiles for that processor) | deb (build, and what makes a Debian package) |
+# deb-arm64 (deb, and what compiles for that processor).
 # Prints nothing and needs no rights when nothing is missing.
 set -eu
 
@@ -9,7 +10,7 @@ want=${1:-check}
 missing=
 other_processor=
 case $want in
-wheel-aarch64) want=wheel other_processor=1 ;;
+wheel-aarch64 | deb-arm64) want=${want%-*} other_processor=1 ;;
 check | long) other_processor=1 ;;
 esac
 
@@ -117,7 +118,7 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need gcc-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
     need dwz has_command dwz
     need xz-utils has_command xz
-    need libdebuginfod1 has_file /usr/lib/*/libdebuginfod.so.1
+    need debuginfod has_command debuginfod-find
     need libgoogle-perftools4 has_file /usr/lib/*/libprofiler.so.0
     need libtcmalloc-minimal4 has_file /usr/lib/*/libtcmalloc_minimal.so.4
     need libjemalloc2 has_file /usr/lib/*/libjemalloc.so.2

@@ -4,10 +4,12 @@
 #     trixie   a Debian trixie with its python3.13
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
-#     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library
+#     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library;
+#              musl-3.13 of trixie's
 #     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 #     linux-SUITE-FLAVOUR   for tests/guest.sh the kernel that linux-image-FLAVOUR of this suite is, like linux-bookworm-amd64,
 #              linux-trixie-arm64-16k: vmlinuz, and an initrd of busybox and the modules that the guest needs
+#     arm64-SUITE  of bullseye, trixie or sid for arm64 its pythons alone
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
 #
@@ -23,14 +25,16 @@ apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
+declare -A musl_suites=([3.11]=bookworm [3.13]=trixie)
 musl_options=(--enable-shared --disable-test-modules --with-ensurepip=no)
 # As the compilers of musl's own distributions do; musl-gcc does not.
 musl_linking=-Wl,--eh-frame-hdr
 # They need libraries that Debian has for glibc only, or take long to compile.
-musl_without=(zlib _bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curses_panel readline nis _tkinter
+musl_without=(_bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curses_panel readline nis _tkinter
     ossaudiodev _uuid _crypt spwd audioop _decimal _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw
-    _elementtree pyexpat _lsprof)
-arm64_packages=(python3.11 libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev)
+    _elementtree _lsprof)
+declare -A arm64_pythons=([bullseye]=3.9 [bookworm]=3.11 [trixie]=3.13 [sid]='3.14 3.15')
+arm64_packages=(libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev libisal-dev)
 # Disks, directories of the host, a random number generator; ext4 and overlay for roots.
 kernel_modules=(virtio_pci virtio_mmio virtio_blk virtio_rng 9pnet_virtio 9p overlay ext4)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
@@ -109,7 +113,7 @@ inside() {
 # holds for what the program's libraries and modules need.
 at_home() {
     local root=$1 program=$2 libraries
-    libraries=$(printf '%s:' "$root"/usr/lib/*-linux-gnu "$root"/usr/lib/*-linux-gnu/{blas,lapack})
+    libraries=$(printf '%s:' "$root"/{usr/,}lib/*-linux-gnu "$root"/usr/lib/*-linux-gnu/{blas,lapack})
     cp "$program" "$program.new"
     patchelf --set-interpreter "$root$(patchelf --print-interpreter "$program")" --force-rpath --set-rpath "${libraries%:}" \
         "$program.new"
@@ -193,28 +197,39 @@ fetch_source() {
 
 # Another processor's packages are unpacked, not installed: nothing of theirs runs.
 fetch_packages() {
-    local directory=$1 root=$2 apt package
+    local directory=$1 root=$2 suite=$3 apt package
     mkdir -p "$directory" "$root"
     : >"$directory/status"
-    of_archive "$directory" deb bookworm "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
-    "${apt[@]}" --download-only -y --no-install-recommends install "${arm64_packages[@]}"
+    of_archive "$directory" deb "$suite" "$directory/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    "${apt[@]}" --download-only -y --no-install-recommends install "${@:4}"
     for package in "$directory"/cache/archives/*.deb; do
         case ${package##*/} in
         libc6-dev_*) ;; # the cross compiler has its own
         *) dpkg-deb -x "$package" "$root" ;;
         esac
+        # for `make deb`: which package has a library
+        dpkg-deb -I "$package" shlibs >>"$root/shlibs" 2>/dev/null || true
     done
 }
 
 make_arm64() {
-    local root=$1 log=$2 work=$1.packages
+    local root=$1 log=$2 suite=$3 work=$1.packages version packages=()
     needs dpkg-deb patchelf qemu-aarch64-static
-    quietly "$log" fetch_packages "$work" "$root"
+    [ "$suite" = bookworm ] && packages=("${arm64_packages[@]}")
+    for version in ${arm64_pythons[$suite]}; do
+        packages+=("python$version")
+    done
+    quietly "$log" fetch_packages "$work" "$root" "$suite" "${packages[@]}"
     rm -rf "$work"
-    cp "$root/usr/bin/python3.11" "$root/usr/bin/python3.11.new"
-    quietly "$log" patchelf --set-interpreter "$root/lib/ld-linux-aarch64.so.1" --force-rpath \
-        --set-rpath "$root/lib/aarch64-linux-gnu:$root/usr/lib/aarch64-linux-gnu" "$root/usr/bin/python3.11.new"
-    mv "$root/usr/bin/python3.11.new" "$root/usr/bin/python3.11"
+    [ -d "$root/lib" ] || ln -s usr/lib "$root/lib" # since trixie packages have nothing there
+    for version in ${arm64_pythons[$suite]}; do
+        at_home "$root" "$root/usr/bin/python$version" >>"$log" 2>&1
+    done
+}
+
+# suite_of NAME: that of arm64-sid is sid.
+suite_of() {
+    [ "$1" = arm64 ] && echo bookworm || echo "${1#arm64-}"
 }
 
 # fetch_kernel DIRECTORY SUITE FLAVOUR: unpacks it there, without what it depends on.
@@ -301,18 +316,29 @@ write_musl_compiler() {
     chmod 755 "$1"
 }
 
+# musl_version NAME: that of musl-3.13 is 3.13.
+musl_version() {
+    [ "$1" = musl ] && echo 3.11 || echo "${1#musl-}"
+}
+
 # Compiled as fast as it can be: no tests run it for long. `make install` would compile the library three times.
 make_musl() {
-    local root=$1 log=$2 work=$1/source library=$1/lib/python3.11
+    local root=$1 log=$2 version=$3 work=$1/source library=$1/lib/python$3
     needs musl-gcc make
     mkdir -p "$work"
-    quietly "$log" fetch_source "$work" python3.11 bookworm
-    quietly "$log" tar -C "$work" --strip-components=1 -xf "$work"/python3.11_*.orig.tar.?z
+    quietly "$log" fetch_source "$work" "python$version" "${musl_suites[$version]}"
+    quietly "$log" tar -C "$work" --strip-components=1 -xf "$work"/"python$version"_*.orig.tar.?z
+    quietly "$log" fetch_source "$work/zlib" zlib bookworm # for pip
+    quietly "$log" tar -C "$work/zlib" --strip-components=1 -xf "$work"/zlib/zlib_*.orig.tar.*
     write_musl_compiler "$work/musl-cc"
     (
-        cd "$work"
         unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS
-        export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1" LDFLAGS="$musl_linking -Wl,-rpath,$root/lib"
+        export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1"
+        cd "$work/zlib"
+        quietly "$log" env CFLAGS='-O1 -fPIC' ./configure --static
+        quietly "$log" make -j"$(nproc)" libz.a
+        cd "$work"
+        export LDFLAGS="$musl_linking -Wl,-rpath,$root/lib" ZLIB_CFLAGS="-I$work/zlib" ZLIB_LIBS="$work/zlib/libz.a"
         printf '%s\n' '*disabled*' "${musl_without[@]}" >Modules/Setup.local
         quietly "$log" ./configure --prefix="$root" "${musl_options[@]}"
         quietly "$log" make -j"$(nproc)"
@@ -321,7 +347,7 @@ make_musl() {
     rm -rf "$work"/Lib/{test,idlelib,lib2to3,tkinter,turtledemo,ensurepip,distutils}
     mkdir -p "$library"
     cp -r "$work"/Lib/. "$library"
-    cp -r "$work"/build/lib.*/. "$library/lib-dynload"
+    cp -rL "$work"/build/lib.*/. "$library/lib-dynload" # since 3.12 they are links
     rm -rf "$work"
 }
 
@@ -332,8 +358,12 @@ works() {
     sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
-    musl) "$2/bin/python3.11" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' ;;
-    arm64) qemu-aarch64-static "$2/usr/bin/python3.11" -c 'import ctypes, hashlib, json, zlib' ;;
+    musl*) "$2/bin/python$(musl_version "$1")" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' ;;
+    arm64*)
+        for python in ${arm64_pythons[$(suite_of "$1")]}; do
+            qemu-aarch64-static "$2/usr/bin/python$python" -c 'import ctypes, hashlib, json, zlib' || return
+        done
+        ;;
     esac
     for python in "${pythons[@]}"; do
         "$python" -c 'import ctypes, hashlib, json, multiprocessing, ssl, venv, zlib; hashlib.md5(b"")' || return
@@ -348,10 +378,11 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
-    arm64) recipe="2 ${arm64_packages[*]}" ;;
+    musl | musl-3.13) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
+    arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]}" ;;
+    arm64-bullseye | arm64-trixie | arm64-sid) recipe="1 ${arm64_pythons[$(suite_of "$name")]}" ;;
     linux-*-*) recipe="1 ${kernel_modules[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, arm64 and linux-SUITE-FLAVOUR" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE and linux-SUITE-FLAVOUR" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -366,8 +397,8 @@ ready() {
             bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
-            musl) make_musl "$root" "$log" ;;
-            arm64) make_arm64 "$root" "$log" ;;
+            musl*) make_musl "$root" "$log" "$(musl_version "$name")" ;;
+            arm64*) make_arm64 "$root" "$log" "$(suite_of "$name")" ;;
             linux-*) make_kernel "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
@@ -379,7 +410,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl | arm64 | linux-SUITE-FLAVOUR ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | linux-SUITE-FLAVOUR ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Builds the wheel and the source distribution, for pip (as pyproject.toml says) and for make:
 
-    backend.py wheel PROGRAMS DIRECTORY LIBRARY.a...   of the programs for manylinux, with these libraries inside
+    backend.py wheel PROGRAMS DIRECTORY LIBRARY.a...   of these programs, with these libraries inside
     backend.py sdist DIRECTORY
 """
 
@@ -28,8 +28,9 @@ ROOT = HERE.parent.parent
 VERSION = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M).group(1)
 NAME = "libpyprof-" + VERSION
 INFO = NAME + ".dist-info"
-# The older name is for pip before 20.3.
+# Any glibc from 2.17 on; the older name is for pip before 20.3. Of musl any from 1.2 on.
 MANYLINUX = "manylinux2014_{0}.manylinux_2_17_{0}"
+MUSLLINUX = {"x86_64": ".musllinux_1_2_{0}", "aarch64": ""}
 # By ELF's number of the processor: its name, and Debian's.
 PROCESSORS = {62: ("x86_64", "amd64"), 183: ("aarch64", "arm64")}
 ZIP_EPOCH = 315532800  # 1980, the first year that a zip file can have
@@ -79,17 +80,19 @@ def processor_of(program):
     return PROCESSORS[int.from_bytes(program[18:20], "little")]
 
 
-def write_wheel(programs, directory, tag, libraries):
-    """Writes the wheel of the programs for `tag`, in which these static libraries are linked; returns its name."""
+def write_wheel(programs, directory, libraries):
+    """Writes the wheel of the programs; returns its name. If they are linked with these static libraries, they run in any
+    libc."""
     processor, debians_name = processor_of((programs / "pyprof").read_bytes())
-    tag = tag.format(processor)
+    tag = (MANYLINUX + MUSLLINUX[processor] if libraries else "linux_{0}").format(processor)
     files = {}
     for path in sorted((HERE / "libpyprof").iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":
             files["libpyprof/" + path.name] = path.read_bytes()
     data = NAME + ".data/"
     files[data + "scripts/pyprof"] = (programs / "pyprof").read_bytes()
-    files[data + "data/lib/pyprof/libpyprof.so"] = (programs / "libpyprof.so").read_bytes()
+    # `pip install --target` leaves out what is in lib.
+    files[data + "data/libexec/pyprof/libpyprof.so"] = (programs / "libpyprof.so").read_bytes()
     files[data + "data/include/pyprof.h"] = (ROOT / "preload/pyprof.h").read_bytes()
     for path in sorted((programs / "share").rglob("*")):
         if path.is_file():
@@ -195,7 +198,7 @@ def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
         if made.returncode:
             sys.stderr.write(made.stdout.decode(errors="replace"))
             raise SystemExit("libpyprof: make failed: see above")
-        return write_wheel(pathlib.Path(build) / "wheel/linux", pathlib.Path(wheel_directory), "linux_{0}", [])
+        return write_wheel(pathlib.Path(build) / "wheel/linux", pathlib.Path(wheel_directory), [])
 
 
 def build_sdist(sdist_directory, config_settings=None):
@@ -205,7 +208,7 @@ def build_sdist(sdist_directory, config_settings=None):
 def main(what, *arguments):
     if what == "wheel":
         programs, directory, *libraries = map(pathlib.Path, arguments)
-        print(directory / write_wheel(programs, directory, MANYLINUX, libraries))
+        print(directory / write_wheel(programs, directory, libraries))
     else:
         (directory,) = map(pathlib.Path, arguments)
         print(directory / write_sdist(directory))

@@ -16,17 +16,18 @@ PROJECTS = {
     "libz": ("zlib", "Zlib", "zlib1g-dev"),
     "liblzma": ("xz", "LicenseRef-Public-Domain", "liblzma-dev"),
     "libbz2": ("bzip2", "bzip2-1.0.6", "libbz2-dev"),
+    "libc": ("glibc", "LGPL-2.1-or-later", "libc6-dev"),
 }
-COMMON = ("GPL-2", "GPL-3", "LGPL-3")
+COMMON = ("GPL-2", "GPL-3", "LGPL-2.1", "LGPL-3")
 
 NOTICE = """libpyprof's own code is under the Apache License 2.0 (LICENSE). The program pyprof in this wheel contains these libraries,
 in object code, unchanged, as Debian has built them; libpyprof.so contains none of them:
 
 %s
-The linker adds start-up code of glibc (LGPL-2.1-or-later, with permission to link it into any program) and of LLVM's compiler-rt
-(Apache-2.0 WITH LLVM-exception). The libraries' licences are beside this file: copyright.NAME, and the texts that these
-refer to. Their source code is that of the named versions of Debian's source packages. To link pyprof with another version of a
-library: build libpyprof's source distribution of this version, which links what the system has.
+The compiler adds parts of libgcc (GPL-3.0-or-later WITH GCC-exception-3.1, which permits it for any program). The libraries'
+licences are beside this file: copyright.NAME, and the texts that these refer to. Their source code is that of the named
+versions of Debian's source packages. To link pyprof with another version of a library: build libpyprof's source distribution
+of this version, which links what the system has.
 """
 
 
@@ -35,23 +36,25 @@ def debian_root(library):
     return pathlib.Path(library).resolve().parents[3]
 
 
-def version_and_source(root, package):
-    if root == pathlib.Path("/"):
-        command = ["dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package]
-        return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode().split("\t")
-    # what is only unpacked is in no list of dpkg's
-    with gzip.open(str(root / "usr/share/doc" / package / "changelog.Debian.gz"), "rt") as changes:
-        source, version = re.match(r"(\S+) \((\S+)\)", changes.readline()).groups()
-    return version, source
+def described(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout.decode()
 
 
 def packages(libraries):
-    """One for each library: (name of the library, Debian's package, version, source package)."""
+    """One for each library: (its name, Debian's package, version, source package, that package's text of copyright)."""
     found = []
-    for path in libraries:
-        name = pathlib.Path(path).stem
-        package = PROJECTS[name][2]
-        found.append((name, package, *version_and_source(debian_root(path), package)))
+    for path in map(pathlib.Path, libraries):
+        name, root = path.stem, debian_root(path)
+        if root == pathlib.Path("/"):
+            # of libc there is one for each processor
+            package = described("dpkg-query", "-S", str(path.resolve())).split(":")[0]
+            version, source = described("dpkg-query", "-W", "-f", "${Version}\t${source:Package}", package).split("\t")
+        else:
+            package = PROJECTS[name][2]
+            # what is only unpacked is in no list of dpkg's
+            with gzip.open(str(root / "usr/share/doc" / package / "changelog.Debian.gz"), "rt") as changes:
+                source, version = re.match(r"(\S+) \((\S+)\)", changes.readline()).groups()
+        found.append((name, package, version, source, root / "usr/share/doc" / package / "copyright"))
     return found
 
 
@@ -60,12 +63,11 @@ def licences(libraries):
     if not libraries:
         return {}
     lines, files = "", {}
-    root = debian_root(libraries[0])
-    for name, package, version, source in packages(libraries):
+    for name, package, version, source, copyright_of in packages(libraries):
         project, licence, _ = PROJECTS[name]
         lines += "    %-10s of %s, %s\n               Debian package %s %s, source package %s\n" % (
             name, project, licence, package, version, source)  # fmt: skip
-        files["copyright." + name] = (root / "usr/share/doc" / package / "copyright").read_bytes()
+        files["copyright." + name] = copyright_of.read_bytes()
     for name in COMMON:
         files[name] = pathlib.Path("/usr/share/common-licenses", name).read_bytes()
     files["NOTICE"] = (NOTICE % lines).encode()
@@ -106,7 +108,7 @@ def bill_of_materials(version, libraries, architecture):
             "pkg:deb/debian/%s@%s?arch=%s" % (package, debian.replace("+", "%2B").replace(":", "%3A"), architecture),
             name,
         )
-        for name, package, debian, _ in packages(libraries)
+        for name, package, debian, *_ in packages(libraries)
     ]
     document = {
         "bomFormat": "CycloneDX",

@@ -11,6 +11,31 @@ load lib/debian
 }
 
 # bats test_tags=long
+@test "make deb ARCH=arm64: a package of that processor's programs, which depends on their libraries; they run under qemu-user" {
+    make -C "$ROOT" -s BUILD="$BUILD" DEB_DIR="$PWD/deb" ARCH=arm64 deb >make.log 2>&1 || fail "$(tail -n 30 make.log)"
+    package=$(echo deb/pyprof_*_arm64.deb)
+    [ "$(dpkg-deb -f "$package" Architecture)" = arm64 ]
+    dpkg-deb -f "$package" Depends >depends.txt
+    for name in libc6 libdw1 libelf1 libisal2; do
+        grep -qE "(^|, )$name \\(>= " depends.txt || fail "$(cat depends.txt)"
+    done
+    dpkg-deb -x "$package" .
+    for file in usr/share/man/man1/pyprof.1.gz usr/share/zsh/vendor-completions/_pyprof usr/include/pyprof.h; do
+        [ -s "$file" ] || fail "no $file"
+    done
+    debian=$("$ROOT/tests/roots.sh" arm64 | tail -n 1)
+    for file in usr/bin/pyprof usr/lib/aarch64-linux-gnu/libpyprof.so; do
+        readelf -h "$file" | grep -q 'Machine: *AArch64' || fail "$file"
+        ! readelf -d "$file" | grep -E 'RPATH|RUNPATH' || fail "$file"
+    done
+    qemu-aarch64-static -E LD_PRELOAD="$PWD/usr/lib/aarch64-linux-gnu/libpyprof.so" -E PYPROF_OUT=out "$debian/usr/bin/python3.11" \
+        "$WORKLOADS/spin.py" 1 >spin.txt
+    qemu-aarch64-static "$debian/lib/ld-linux-aarch64.so.1" --library-path "$debian/lib/aarch64-linux-gnu:$debian/usr/lib/aarch64-linux-gnu" \
+        usr/bin/pyprof report out >report.txt
+    grep -q ' spin ' report.txt || fail "$(cat report.txt)"
+}
+
+# bats test_tags=long
 @test "make deb: lintian has no objection; in a clean Debian 12 it installs, works and is purged without a trace" {
     needs_debian
     make -C "$ROOT" -s BUILD="$BATS_TEST_TMPDIR/build" deb >make.log 2>&1 || fail "$(tail -n 30 make.log)"

@@ -55,6 +55,7 @@ END
 # There is no Docker here: the Dockerfile is held against what it builds on, and its command is run.
 @test "contrib/docker/Dockerfile: its packages are those of the build, what it copies is installed, its command makes a profile" {
     local dockerfile=$ROOT/contrib/docker/Dockerfile
+    grep -qF "    $(sed -n 's/^# *docker/docker/p' "$dockerfile")" "$ROOT/README.md"
     # shellcheck disable=SC2016
     sed -n '/^if \[ "$want" != build/q; s/^need \([^ ]*\) .*/\1/p' "$ROOT/tests/deps.sh" | sort >needed.txt
     # shellcheck disable=SC1003

@@ -2,7 +2,8 @@
 load lib/helper
 
 setup_file() {
-    if ! MUSL_ROOT=$("$BATS_TEST_DIRNAME/../roots.sh" musl 2>&1); then
+    # MUSL: another name of tests/roots.sh
+    if ! MUSL_ROOT=$("$BATS_TEST_DIRNAME/../roots.sh" "${MUSL:-musl}" 2>&1); then
         [ -z "${CI:-}" ] || { echo "$MUSL_ROOT" && return 1; }
         skip "${MUSL_ROOT##*$'\n'}"
     fi
@@ -13,8 +14,8 @@ setup_file() {
 
 setup() {
     prepare
-    MUSL_PYTHON=$MUSL_ROOT/bin/python3.11
-    LIBPYTHON=$MUSL_ROOT/lib/libpython3.11.so.1.0
+    MUSL_PYTHON=$(echo "$MUSL_ROOT"/bin/python3.*[0-9])
+    LIBPYTHON=$(echo "$MUSL_ROOT"/lib/libpython3.*.so.1.0)
 }
 
 # closes: the sums of all processes, and what the library says of itself.
@@ -63,6 +64,7 @@ def in_libc(ns):
     data, end = bytes(1 << 20), time.thread_time_ns() + ns
     while time.thread_time_ns() < end:
         bytearray(data)
+sum(i * i for i in range(1_000_000)) # a stack that is whole tells how large the interpreter's frame is
 in_libc(500_000_000)
 END
     profiled "$MUSL_PYTHON" copies.py 2>stderr.txt

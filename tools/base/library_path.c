@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "library_path.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -34,7 +33,8 @@ static char *own_directory(void)
 
 char *pt_find_library(void)
 {
-    static const char *const places[] = {"/" PT_LIBRARY, "/../lib/" PT_LIBRARY, "/../lib/pyprof/" PT_LIBRARY};
+    static const char *const places[] = {"/" PT_LIBRARY, "/../lib/" PT_LIBRARY, "/../libexec/pyprof/" PT_LIBRARY,
+                                         "/../lib64/" PT_LIBRARY, "/../lib/" PYPROF_PROCESSOR "-linux-gnu/" PT_LIBRARY};
     PT_AUTO_FREE char *directory = own_directory();
     for (size_t i = 0; *directory && i < sizeof places / sizeof places[0]; i++) {
         struct pt_buffer candidate = {0};
@@ -52,12 +52,8 @@ char *pt_find_library(void)
             free(path);
         return usable ? path : NULL;
     }
-    /* The loader's own directories; nothing happens in a process without Python, so it can be tried here. */
-    bool found = dlopen(PT_LIBRARY, RTLD_LAZY | RTLD_LOCAL) != NULL;
-    if (!found)
-        pt_error(PT_LIBRARY " is neither in %s nor in %s/../lib nor in the loader's path: install it next to pyprof",
-                 directory, directory);
-    return found ? pt_strdup(PT_LIBRARY) : NULL;
+    pt_error(PT_LIBRARY " is neither in %s nor in %s/../lib: install it next to pyprof", directory, directory);
+    return NULL;
 }
 
 /* Appends an entry to a variable that is a list with colons, unless it is there. */

@@ -10,8 +10,7 @@
 /* Returns the path of this program, "" when the kernel does not say. The caller frees. */
 char *pt_own_path(void);
 
-/* Returns the path of the library that belongs to this program, or its bare name when the loader finds it. NULL after a
- * line on stderr. The caller frees. */
+/* Returns the path of the library that belongs to this program; NULL after a line on stderr. The caller frees. */
 char *pt_find_library(void);
 
 /* Returns whether LD_PRELOAD can hold this path: it separates libraries by spaces and colons. */

@@ -153,13 +153,19 @@ void pt_files_add_fallbacks(struct pt_files *files, const char *run, uint64_t si
         search_below(&search, temporary);
 }
 
+/* The file is read here: getpwuid has libc load libraries, which a static program cannot rely on. */
 static void append_user(struct pt_buffer *text, uint32_t user)
 {
-    struct passwd entry, *found = NULL;
-    char strings[4096];
+    FILE *users = fopen("/etc/passwd", "re");
+    const struct passwd *entry = NULL;
     pt_buffer_format(text, "user %" PRIu32, user);
-    if (getpwuid_r(user, &entry, strings, sizeof strings, &found) == 0 && found)
-        pt_buffer_format(text, " (%s)", entry.pw_name);
+    do
+        entry = users ? fgetpwent(users) : NULL;
+    while (entry && entry->pw_uid != user);
+    if (entry)
+        pt_buffer_format(text, " (%s)", entry->pw_name);
+    if (users)
+        fclose(users);
 }
 
 uint32_t pt_files_drop_foreign(struct pt_files *files)

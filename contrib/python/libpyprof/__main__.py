@@ -10,9 +10,11 @@ from importlib.metadata import distribution
 
 def program() -> str:
     """The path of the program that was installed with this package."""
-    for file in distribution("libpyprof").files or ():
-        if file.name == "pyprof" and os.access(file.locate(), os.X_OK):
-            return os.path.normpath(str(file.locate()))
+    paths = [str(file.locate()) for file in distribution("libpyprof").files or () if file.name == "pyprof"]
+    # `pip install --target` does not note where it is
+    for path in paths + [os.path.join(os.path.dirname(__file__), "../bin/pyprof")]:
+        if os.access(path, os.X_OK):
+            return os.path.normpath(path)
     sys.exit("libpyprof: the program pyprof is not where it was installed: install libpyprof again")
 
 
