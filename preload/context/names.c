@@ -2,7 +2,6 @@
 #include "names.h"
 #include "../base/keyed_hash.h"
 #include "../capture/safe_read.h"
-#include <string.h>
 
 #define CHUNK      64 /* entries of a dict that are copied at once */
 #define NAME_BYTES (PP_STR_HEADER_MAX + PP_NAME_MAX)
@@ -99,7 +98,10 @@ static struct {
 
 static uint64_t hash_of(const char *name, unsigned rounds)
 {
-    uint64_t hash = pp_keyed_bytes(hashing.key, rounds, name, strlen(name));
+    uint32_t length = 0;
+    while (name[length])
+        length++;
+    uint64_t hash = pp_keyed_bytes(hashing.key, rounds, name, length);
     return hash == UINT64_MAX ? hash - 1 : hash; /* -1 says that there is none */
 }
 
