@@ -113,7 +113,8 @@ CHILDREN = """
 import os, subprocess, sys
 def spin(seconds):
     import time
-    while time.process_time() < seconds: sum(range(100))
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(100))
 def in_child(): spin(0.5)
 if sys.argv[1:] == ["again"]:
     def in_image(): spin(0.5)
@@ -166,9 +167,11 @@ def profile():
     handler = [(stack, ns) for stack, ns in names if re.search(r"\bin_handler \(", stack)]
     result(handler and all("work (" in stack for stack, _ in handler), "a Python handler is in what it interrupted", names[:5])
     handler = [(stack, ns) for stack, ns in names if "in_c_handler" in stack]
-    whole = [stack for stack, _ in handler if re.search(r"<module> .*;work_with_handler .*in_c_handler", stack)
-             and "truncated" not in stack]
-    result(handler and len(whole) == len(handler), "a C handler is above the signal's frame and what it interrupted", handler[:5])
+    whole = [ns for stack, ns in handler if re.search(r"<module> .*;work_with_handler .*in_c_handler", stack)]
+    # A frame with vectors of 256 bytes takes as much as is copied of a stack whose functions have not been met.
+    early = [ns for stack, ns in handler if "no unwind rows yet" in stack]
+    result(whole and len(whole) + len(early) == len(handler) and sum(early) < sum(whole) / 4,
+           "a C handler is above the signal's frame and what it interrupted", handler[:5])
     good, output = profiled("-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).interrupted(200, 0))",
                             os.path.join(BUILD, "interrupted.so"), PYPROF_HZ="1000")
     result(good and output.split()[-1:] == ["0"], "no call ends with EINTR", output)
