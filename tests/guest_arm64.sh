@@ -64,7 +64,7 @@ guest() {
     local kernel=$1
     shift
     tests/guest.sh -t 3000 -s "$PWD" -s "$BUILD" arm64 "$kernel" "$root" -- \
-        "$root/usr/bin/python3.11" "$PWD/tests/workloads/guest_arm64.py" "$BUILD" "$@" | sed "s/^\(not \)\?ok - /&$kernel: /"
+        "$root/usr/bin/python3.11" "$PWD/tests/workloads/guest_arm64.py" "$BUILD" "$@" | sed -u "s/^\(not \)\?ok - /&$kernel: /"
     return "${PIPESTATUS[0]}"
 }
 
