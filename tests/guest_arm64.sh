@@ -63,8 +63,8 @@ build() {
 guest() {
     local kernel=$1
     shift
-    tests/guest.sh -t 3000 -s "$PWD" -s "$BUILD" -a "sysctl.fs.protected_symlinks=1" arm64 "$kernel" "$root" -- \
-        "$root/usr/bin/python3.11" "$PWD/tests/workloads/guest_arm64.py" "$BUILD" "$@" | sed "s/^\(not \)\?ok - /&$kernel: /"
+    tests/guest.sh -t 3000 -s "$PWD" -s "$BUILD" arm64 "$kernel" "$root" -- \
+        "$root/usr/bin/python3.11" "$PWD/tests/workloads/guest_arm64.py" "$BUILD" "$@" | sed -u "s/^\(not \)\?ok - /&$kernel: /"
     return "${PIPESTATUS[0]}"
 }
 

@@ -201,6 +201,7 @@ static unsigned count_readings(uint64_t limit)
     }
     int status;
     assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(ptrace(PTRACE_SETOPTIONS, pid, NULL, PTRACE_O_TRACESYSGOOD), 0);
     while (WIFSTOPPED(status)) {
         struct __ptrace_syscall_info call = {0};
         assert_true(ptrace(PTRACE_GET_SYSCALL_INFO, pid, sizeof call, &call) > 0);

@@ -241,11 +241,8 @@ static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
         return 1;
     struct pp_module *module = pp_module_find(address);
     const struct pp_address_range *segment = &module->private->object.eh_segment;
-    /* Where code and notes are in the same segment, they must remain: what follows them. */
-    uintptr_t first = module->private->object.text.end, page_size = pp_page_size();
-    if (first <= segment->start || first >= segment->end)
-        first = segment->start;
-    uintptr_t page = (first + page_size - 1) & ~(page_size - 1);
+    /* From the next page on: code and notes may be in the same segment, before it. */
+    uintptr_t page = (module->private->object.eh_frame_hdr.start | (pp_page_size() - 1)) + 1;
     bool same = loaded == changes && !deleted;
     if (same && page < segment->end)
         mprotect((void *)page, segment->end - page, PROT_NONE);

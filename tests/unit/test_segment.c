@@ -251,7 +251,7 @@ TEST(what_another_user_made_where_all_may_write_is_not_entered)
         memset(&segment, 0, sizeof segment);
         assert_true(append());
         assert_int_equal(entries(fallback), i + 1);
-        assert_int_equal(entries(wanted), 0);
+        assert_int_equal(entries(i < 2 ? wanted : target), 0); /* the kernel may not follow the link for us */
         assert_int_equal(remove(wanted), 0);
     }
     /* nor is the fallback, which has a name that others can guess */

@@ -206,8 +206,8 @@ static void work_system_calls(void)
     }
 }
 
-/* As OpenSSL's assembly does it: the CFA is in a register that a caller would have to save, but which the callee, assembly
- * too, keeps. */
+/* As OpenSSL's assembly does it: the CFA is in a register that a caller would have to save, but which the callee,
+ * assembly too, keeps. */
 #ifdef __x86_64__
 __asm__(".text\n"
         ".type by_register, @function\n"

@@ -6,6 +6,7 @@
 #include "thread_stack.h"
 #include "unwind_oracle.h"
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -95,8 +96,10 @@ static void note_place(uintptr_t pc)
 
 static void compare(const ucontext_t *context)
 {
+    int saved_errno = errno;
     note_place(pp_context_pc(context));
     oracle_compare(&oracle, context);
+    errno = saved_errno;
     samples_left--;
 }
 
