@@ -40,6 +40,7 @@ static const struct pt_option
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_TIME, request.select.from_ns, NULL,
                   "only what ran from this time of the run on: 90, 1m30s, 250ms"),
+    full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
     hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
     ignore = OPTION(0, "ignore", "REGEX", PT_REGEX_OR_LABEL, request.select.ignore, NULL,
@@ -54,6 +55,7 @@ static const struct pt_option
     join_pools = FLAG(0, "join-pools", request.select.join_pools,
                       "put the CPU of threads without Python (polars, OpenBLAS, OpenMP) under what the main thread "
                       "waited in meanwhile"),
+    no_pager = FLAG(0, "no-pager", no_pager, "long output goes to the terminal itself, not through $PAGER"),
     no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
                        "stacks without the tasks that await the one that ran (asyncio)"),
     not_thread = OPTION(0, "not-thread", "ID", PT_REGEX, request.select.not_thread, NULL,
@@ -71,7 +73,9 @@ static const struct pt_option
     threads = FLAG('t', "threads", threads, "tell threads apart"),
     to = OPTION(0, "to", "TIME", PT_TIME, request.select.to_ns, NULL, "only what ran before this time of the run"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
-    sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total", "order of all tables: self or total time"),
+    sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total " PT_SORT_REQUEST,
+                  "order of all tables: self or total time; cpu-per-request: that of endpoints, where requests are "
+                  "counted"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     trace = OPTION(0, "trace", "ID", PT_TRACE, request.select.trace, NULL,
                    "only the trace with this id (or its beginning), of those that PYPROF_TRACES kept"),
@@ -108,7 +112,7 @@ static const struct pt_command commands[] = {
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),
+     OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace, &no_pager),
      "MOST OF IT IN names the application's function that most of a row's CPU is in, with what that calls outside of "
      "the application. What middleware calls, which is around several endpoints, counts for the package instead: \"in "
      "starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says of the two costliest "
@@ -151,7 +155,7 @@ static const struct pt_command commands[] = {
      "pyprof top --by endpoint\n"
      "pyprof top --count 1 --native=none | head"},
     {COMMAND(info), "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
-     OPTIONS(&json, &intervals, RUNS), PATHS_HELP,
+     OPTIONS(&json, &intervals, RUNS, &no_pager), PATHS_HELP,
      "pyprof info\n"
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
@@ -191,7 +195,7 @@ static const struct pt_command commands[] = {
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT),
+     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT, &no_pager),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nWithout A and B the two latest runs there are compared; without B those of A, where A is a directory that "
      "has two, else A and the latest run there.\n"
@@ -218,7 +222,7 @@ static const struct pt_command commands[] = {
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE [PATH...]", "Prints a source file with the CPU time of its lines",
-     OPTIONS(&ci, RUNS, SELECT, &trace),
+     OPTIONS(&ci, RUNS, SELECT, &trace, &no_pager),
      "FILE is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py; or the source of "
      "native code (fast.pyx, fast.c, src/lib.rs), whose library has debug information (-g) here or at debuginfod's "
      "servers. That of the interpreter itself needs --native=all.\n" PATHS_HELP,

@@ -19,12 +19,15 @@ enum pt_exit {
     PT_EXIT_NO_COMMAND = 127
 };
 
+/* A word of --sort: what an endpoint uses for a request. */
+#define PT_SORT_REQUEST "cpu-per-request"
+
 struct pt_command_table;
 
 struct pt_cli {
     const struct pt_command_table *commands; /* all that there are; set by main */
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
-    bool intervals, lines, threads, processes, gil, json, ci, traces;
+    bool intervals, lines, threads, processes, gil, json, ci, traces, full, no_pager;
     const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
     uint64_t delay_ns, duration_ns;                          /* 0: not given, as of the next ones */
     double fail_above;                                       /* per cent */
