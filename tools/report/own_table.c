@@ -23,6 +23,7 @@
 #define DETAILS_FROM  5.0 /* per cent: a row with less has no line of source */
 #define DETAILS_OF    3   /* a third of the lines may be source, unless rows are few */
 #define ITSELF        "itself"
+#define FINDING       "finding and loading modules"
 
 /* Sums by row, a string. */
 struct own_sums {
@@ -58,6 +59,13 @@ static uint32_t *rows_by_node(struct pt_profile *profile, const struct pt_own_co
     return rows;
 }
 
+/* Returns the length of the module's top-level name at the beginning of a path as people read it. */
+static size_t module_length(const char *path)
+{
+    size_t length = strcspn(path, "/");
+    return !path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0 ? length - 3 : length;
+}
+
 /* Returns what a function calls, as a reader knows it: "DataFrame.iterrows (pandas)", "dumps (json)". */
 static uint32_t callee_text(struct pt_profile *profile, uint32_t number, const uint32_t *texts)
 {
@@ -67,27 +75,35 @@ static uint32_t callee_text(struct pt_profile *profile, uint32_t number, const u
         return texts[number];
     const struct pt_function *function = &profile->functions.items[frame->subject];
     const char *file = pt_string(profile, function->short_file);
-    size_t length = strcspn(file, "/");
-    if (!file[length] && length > 3 && strcmp(file + length - 3, ".py") == 0)
-        length -= 3;
-    pt_buffer_format(&text, "%s (%.*s)", pt_string(profile, function->name), (int)length, file);
-    return length ? pt_intern_text(profile, text.data) : texts[number];
+    pt_buffer_format(&text, "%s (%.*s)", pt_string(profile, function->name), (int)module_length(file), file);
+    return pt_intern_text(profile, text.data);
 }
 
-/* Returns, by node, what most of a row's time may be in: what its function calls, or the package that is imported. */
+/* Returns the name of the module that is imported, or what the time is in that no module has. */
+static uint32_t import_text(struct pt_profile *profile, uint32_t imported)
+{
+    if (imported == PT_NONE)
+        return pt_intern_text(profile, FINDING);
+    const struct pt_function *function = &profile->functions.items[profile->frames.items[imported].subject];
+    const char *file = pt_string(profile, function->short_file);
+    return pt_intern(profile, file, module_length(file));
+}
+
+/* Returns, by node, what most of a row's time may be in: what its function calls, or the module that is imported; 0:
+ * nothing is known. */
 static uint32_t *parts_by_node(struct pt_profile *profile, const struct pt_own_code *own, const uint32_t *texts)
 {
-    PT_AUTO_FREE uint32_t *innermost = pt_self_frames(profile);
     uint32_t *parts = pt_alloc(profile->nodes.count, sizeof *parts), itself = pt_intern_text(profile, ITSELF);
-    PT_AUTO_FREE uint32_t *packages = pt_packages_by_node(profile);
+    PT_AUTO_FREE uint32_t *innermost = pt_self_frames(profile);
     PT_AUTO_FREE uint32_t *callees = pt_alloc(profile->frames.count, sizeof *callees); /* 0: not made yet */
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
         uint32_t frame = own->frame[i] == PT_NONE ? innermost[i] : own->callee[i];
         if (frame != PT_NONE && !callees[frame])
             callees[frame] = callee_text(profile, frame, texts);
-        parts[i] = own->importing[i] ? packages[i] : frame != PT_NONE ? callees[frame] : itself;
-        if (frame == PT_NONE && own->frame[i] == PT_NONE)
-            parts[i] = 0;
+        parts[i] = own->importing[i]          ? import_text(profile, own->imported[i])
+                   : frame != PT_NONE         ? callees[frame]
+                   : own->frame[i] != PT_NONE ? itself
+                                              : 0;
     }
     return parts;
 }

@@ -66,9 +66,12 @@ static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, c
         if (own->callee[parent] == PT_NONE && is_callee(profile, frame))
             own->callee[number] = frame;
         own->importing[number] = own->importing[parent] || import;
+        own->imported[number] = own->imported[parent];
+        if (own->importing[parent] && own->imported[parent] == PT_NONE && !import && is_python(profile, frame))
+            own->imported[number] = frame;
         return;
     }
-    own->callee[number] = PT_NONE;
+    own->callee[number] = own->imported[number] = PT_NONE;
     if (outer != PT_NONE && is_part_of(profile, frame, outer)) {
         own->frame[number] = outer;
         own->caller[number] = own->caller[parent];
@@ -100,11 +103,12 @@ struct pt_own_code pt_own_code_of(struct pt_profile *profile)
                               .frame = pt_alloc(count, sizeof *own.frame),
                               .caller = pt_alloc(count, sizeof *own.caller),
                               .callee = pt_alloc(count, sizeof *own.callee),
+                              .imported = pt_alloc(count, sizeof *own.imported),
                               .importing = pt_alloc(count, sizeof *own.importing),
                               .in_import = pt_alloc(count, sizeof *own.in_import)};
     for (uint32_t i = 0; !own.application && i < profile->frames.count; i++)
         is_own[i] = is_python(profile, i);
-    own.frame[0] = own.caller[0] = own.callee[0] = PT_NONE;
+    own.frame[0] = own.caller[0] = own.callee[0] = own.imported[0] = PT_NONE;
     for (uint32_t i = 1; i < count; i++)
         fill_in(&own, profile, is_own, i);
     return own;
@@ -115,6 +119,7 @@ void pt_own_code_free(struct pt_own_code *own)
     free(own->frame);
     free(own->caller);
     free(own->callee);
+    free(own->imported);
     free(own->importing);
     free(own->in_import);
 }

@@ -15,11 +15,12 @@
 struct pt_own_code {
     bool application; /* false: all Python functions are meant */
     /* By node, frames; PT_NONE: there is none. */
-    uint32_t *frame;  /* of the function */
-    uint32_t *caller; /* of the application's function that led to it */
-    uint32_t *callee; /* that it calls outside of the application */
-    bool *importing;  /* by node: an import is what the function does, or what runs without a function */
-    bool *in_import;  /* by node: the stack is below an import, be it of the application's own modules */
+    uint32_t *frame;    /* of the function */
+    uint32_t *caller;   /* of the application's function that led to it */
+    uint32_t *callee;   /* that it calls outside of the application */
+    uint32_t *imported; /* of the module that an import executes, the outermost since the function */
+    bool *importing;    /* by node: an import is what the function does, or what runs without a function */
+    bool *in_import;    /* by node: the stack is below an import, be it of the application's own modules */
 };
 
 /* pt_own_code_free ends it. */
