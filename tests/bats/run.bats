@@ -302,6 +302,17 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     done
 }
 
+@test "pyprof run on a terminal ends with the report, none of which goes to the command's stdout" {
+    # shellcheck disable=SC2016 # the inner shell's
+    NO_COLOR=1 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 bash -c '"$@" >out.txt' - "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 |
+        sed 's/.*\r//; s/\x1b\[K//' >screen.txt
+    printf 'ready\ndone\n' | diff - out.txt
+    grep -qE '^pyprof: [0-9]+ samples, [^;]*$' screen.txt || fail "$(cat screen.txt)"
+    sed -n '/^pyprof: [0-9]* samples/,$p' screen.txt | sed 1,2d >report.txt
+    grep -q '^ *SELF+LIBRARIES  *TOTAL  OWN FUNCTION' report.txt || fail "$(cat screen.txt)"
+    [ "$(wc -l <report.txt)" -le 23 ] && grep -qE '^Next: pyprof annotate spin.py   ' report.txt || fail "$(cat report.txt)"
+}
+
 @test "pyprof report: functions with self and total, accounting" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" report --full >report.txt 2>err.txt

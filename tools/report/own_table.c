@@ -59,11 +59,19 @@ static uint32_t *rows_by_node(struct pt_profile *profile, const struct pt_own_co
     return rows;
 }
 
-/* Returns the length of the module's top-level name at the beginning of a path as people read it. */
-static size_t module_length(const char *path)
+/* Returns the module's top-level name, of a path as people read it: "json" of "json/decoder.py". */
+static const char *module_of(const char *path, size_t *length)
 {
-    size_t length = strcspn(path, "/");
-    return !path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0 ? length - 3 : length;
+    static const char frozen[] = "<frozen ";
+    if (strncmp(path, frozen, sizeof frozen - 1) == 0) {
+        path += sizeof frozen - 1;
+        *length = strcspn(path, ".>");
+        return path;
+    }
+    *length = strcspn(path, "/");
+    if (!path[*length] && *length > 3 && strcmp(path + *length - 3, ".py") == 0)
+        *length -= 3;
+    return path;
 }
 
 /* Returns what a function calls, as a reader knows it: "DataFrame.iterrows (pandas)", "dumps (json)". */
@@ -74,8 +82,9 @@ static uint32_t callee_text(struct pt_profile *profile, uint32_t number, const u
     if (frame->kind != PP_FRAME_PYTHON)
         return texts[number];
     const struct pt_function *function = &profile->functions.items[frame->subject];
-    const char *file = pt_string(profile, function->short_file);
-    pt_buffer_format(&text, "%s (%.*s)", pt_string(profile, function->name), (int)module_length(file), file);
+    size_t length;
+    const char *module = module_of(pt_string(profile, function->short_file), &length);
+    pt_buffer_format(&text, "%s (%.*s)", pt_string(profile, function->name), (int)length, module);
     return pt_intern_text(profile, text.data);
 }
 
@@ -85,8 +94,9 @@ static uint32_t import_text(struct pt_profile *profile, uint32_t imported)
     if (imported == PT_NONE)
         return pt_intern_text(profile, FINDING);
     const struct pt_function *function = &profile->functions.items[profile->frames.items[imported].subject];
-    const char *file = pt_string(profile, function->short_file);
-    return pt_intern(profile, file, module_length(file));
+    size_t length;
+    const char *module = module_of(pt_string(profile, function->short_file), &length);
+    return pt_intern(profile, module, length);
 }
 
 /* Returns, by node, what most of a row's time may be in: what its function calls, or the module that is imported; 0:
