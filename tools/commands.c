@@ -100,7 +100,8 @@ static const struct pt_option
 static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
      OPTIONS(&directory, &hz),
-     "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
+     "At the end one line says what was recorded and what to type next; on a terminal the report follows. Signals are "
+     "passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
      "LD_PRELOAD instead: libpyprof(7).\n\n"
      "Other settings are variables of the environment, which libpyprof(7) describes. PYPROF_CLOCK chooses what takes "
@@ -111,11 +112,25 @@ static const struct pt_command commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app\n"
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
-    {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
+    {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace, &no_pager),
-     "MOST OF IT IN names the application's function that most of a row's CPU is in, with what that calls outside of "
-     "the application. What middleware calls, which is around several endpoints, counts for the package instead: \"in "
-     "starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says of the two costliest "
+     "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of other "
+     "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
+     "outside "
+     "of the application, and has all CPU in sum; TOTAL also what it calls in the application; [imports] are apart. "
+     "The "
+     "line below a row is the hottest of it, by the first of these measures, and the piece of that line which most is "
+     "in "
+     "is marked. --full has all tables, and TABLE one of them: own, functions, lines, native, threads, packages, "
+     "endpoints, tasks, greenlets, spans.\n"
+     "On a terminal long output goes through $PAGER, or less; with --no-pager, or where PAGER is cat or empty, it does "
+     "not.\n\n"
+     "MOST OF IT IN names, in the application's own table, what a function calls outside of it; in the others the "
+     "application's function that most of a row's CPU is in, with what that calls outside of the application, after "
+     "the "
+     "function that led to it. What middleware calls, which is around several endpoints, counts for the package "
+     "instead: \"in starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says "
+     "of the two costliest "
      "endpoints that await something in which task, thread or coroutine most is, and which line awaits it.\n\n"
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
@@ -133,11 +148,14 @@ static const struct pt_command commands[] = {
      "--by trace and --trace ID show samples of the traces that the program was started to keep: PYPROF_TRACES in "
      "libpyprof(7).\n\n" PATHS_HELP,
      "pyprof report\n"
+     "pyprof report --full\n"
+     "pyprof report lines /var/tmp/app.pyprof\n"
+     "pyprof report endpoints --sort cpu-per-request\n"
      "pyprof report --json | jq '.python[:5]'\n"
-     "pyprof report --by endpoint\n"
      "pyprof report --trace 4bf92f35\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
-     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
+     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
+     .words = "own functions lines native threads packages endpoints tasks greenlets spans"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
      OPTIONS(&delay, &count, &top, &by_now, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "

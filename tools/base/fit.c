@@ -102,5 +102,11 @@ void pt_fit_name(struct pt_buffer *out, const char *text, uint32_t columns)
         return;
     }
     pt_buffer_append(&name, text, (size_t)(place - text));
+    const char *slash = strrchr(place, '/');
+    if (slash) {
+        pt_buffer_format(&name, " (%s", slash + 1);
+        if (pt_shown_width(name.data) > columns)
+            name.data[place - text] = '\0';
+    }
     pt_fit_text(out, name.data, columns);
 }

@@ -72,6 +72,7 @@ struct pt_command {
     const struct pt_option *const *options; /* NULL at the end */
     const char *more;                       /* further paragraphs of the help; NULL: none */
     const char *examples;                   /* lines of shell; NULL: none */
+    const char *words;                      /* that the first operand may be, with blanks between them; NULL: none */
     bool runs_command;                      /* the operands are a command line with options of its own */
     bool hidden;                            /* left out of help, manual pages and completions */
     void (*table)(struct pt_buffer *text);  /* appends a table, which the help shows before `more`; NULL: none */

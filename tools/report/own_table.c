@@ -79,6 +79,13 @@ static uint32_t callee_text(struct pt_profile *profile, uint32_t number, const u
 {
     const struct pt_frame *frame = &profile->frames.items[number];
     PT_AUTO_BUFFER text = {0};
+    if (frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE) {
+        const char *library = pt_base_name(pt_string(profile, profile->modules.items[frame->subject].path));
+        if (frame->symbol)
+            pt_native_name(&text, profile, frame, false);
+        pt_buffer_format(&text, frame->symbol ? " (%.*s)" : "in %.*s", (int)strcspn(library, "."), library);
+        return pt_intern_text(profile, text.data);
+    }
     if (frame->kind != PP_FRAME_PYTHON)
         return texts[number];
     const struct pt_function *function = &profile->functions.items[frame->subject];
