@@ -22,6 +22,10 @@ static const struct pt_option
     compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                      "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
                      "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
+    callees = OPTION(0, "callees", "REGEX", PT_REGEX, callees, NULL,
+                     "what the functions that match call, which have all of their CPU in sum, and themselves"),
+    callers = OPTION(0, "callers", "REGEX", PT_REGEX, callers, NULL,
+                     "what calls the functions that match: what of their CPU each caller has"),
     ci = FLAG(0, "ci", ci, "how sure shares are: the range that holds the true share in 95 of 100 runs"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
@@ -42,6 +46,10 @@ static const struct pt_option
                   "only what ran from this time of the run on: 90, 1m30s, 250ms"),
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
+    hide =
+        OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
+               "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
+               "calls them"),
     hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
     ignore = OPTION(0, "ignore", "REGEX", PT_REGEX_OR_LABEL, request.select.ignore, NULL,
                     "only stacks without a frame or context that matches"),
@@ -87,7 +95,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (query/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters, &join_pools
+#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &hide, &native, &no_awaiters, &join_pools
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
@@ -113,7 +121,8 @@ static const struct pt_command commands[] = {
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace, &no_pager),
+     OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, &callers, &callees, RUNS, SELECT,
+             &trace, &no_pager),
      "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of other "
      "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
      "outside "
@@ -121,7 +130,8 @@ static const struct pt_command commands[] = {
      "The "
      "line below a row is the hottest of it, by the first of these measures, and the piece of that line which most is "
      "in "
-     "is marked. --full has all tables, and TABLE one of them: own, functions, lines, native, threads, packages, "
+     "is marked. --full has all tables, and TABLE one of them: own, functions, lines, native, imports, threads, "
+     "packages, "
      "endpoints, tasks, greenlets, spans.\n"
      "On a terminal long output goes through $PAGER, or less; with --no-pager, or where PAGER is cat or empty, it does "
      "not.\n\n"
@@ -150,12 +160,14 @@ static const struct pt_command commands[] = {
      "pyprof report\n"
      "pyprof report --full\n"
      "pyprof report lines /var/tmp/app.pyprof\n"
+     "pyprof report imports\n"
+     "pyprof report --callers 'dumps \\(json'\n"
      "pyprof report endpoints --sort cpu-per-request\n"
      "pyprof report --json | jq '.python[:5]'\n"
      "pyprof report --trace 4bf92f35\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
-     .words = "own functions lines native threads packages endpoints tasks greenlets spans"},
+     .words = "own functions lines native imports threads packages endpoints tasks greenlets spans"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
      OPTIONS(&delay, &count, &top, &by_now, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "

@@ -669,3 +669,78 @@ CODE
     profiled "$PYTHON" -c 'sum(range(3000000))'
     "$PYPROF" report --all | grep -qE '; [0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"
 }
+
+# calls: writes calls.pyprof: who calls whom is known, and what modules import.
+calls() {
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 - <<'END'
+import logs
+
+log = logs.Log()
+
+
+def code(name, line=10, file="/srv/app/app.py"):
+    return logs.python(name, file, line)
+
+
+def module(file):
+    return code("<module>", 1, "/usr/lib/python3.12/" + file)
+
+
+load = code("_find_and_load", 1300, "<frozen importlib._bootstrap>")
+main, first, second, walk, leaf = (code(name, 10 * line) for line, name in enumerate("<module> first second walk leaf".split(), 1))
+for ms, frames in (
+    (300, [main, first, walk]),
+    (200, [main, second, walk, walk, leaf]),
+    (100, [main, second, walk, walk]),
+    (50, [main, second, leaf]),
+    (40, [main, load, load]),
+    (30, [main, load, module("json/__init__.py")]),
+    (80, [main, load, module("json/__init__.py"), load, module("json/decoder.py"), leaf]),
+    (20, [main, first, load, module("zipfile.py")]),
+):
+    log.sample("MainThread", frames, ms * 1000000, 0, True, ms // 10)
+log.write("calls.pyprof")
+END
+}
+
+@test "report --callers and --callees give out all that a function has in total, of a recursive one too" {
+    calls
+    # "seconds per cent function" of each row
+    neighbours() {
+        "$PYPROF" report "$@" calls.pyprof | awk '/ in total:$/ { on = 1; next } !NF { on = 0 } on { print $1, $3, $5, $6 }'
+    }
+    "$PYPROF" report --callers '^walk ' calls.pyprof | grep -qF 'Callers of ^walk , which has 0.60 s, 73.2 % of the CPU time, in total:'
+    printf '0.30 50.0 first (app.py:20)\n0.30 50.0 second (app.py:30)\n' | diff <(neighbours --callers '^walk ' | sort) -
+    printf '0.40 66.7 itself \n0.20 33.3 leaf (app.py:50)\n' | diff <(neighbours --callees '^walk ') -
+    printf '0.82 100.0 (none: it\n' | diff <(neighbours --callers '^<module> .app') -
+    "$PYPROF" report --json --callees '^walk ' calls.pyprof | /usr/bin/python3 -c '
+import json, sys
+assert [(row["text"], row["cpu_ns"]) for row in json.load(sys.stdin)["callees"]] == [("itself", 400000000), ("leaf (app.py:50)", 200000000)]'
+}
+
+@test "report imports: a tree of what modules cost by themselves and with what they import; all of it adds up" {
+    calls
+    "$PYPROF" report imports calls.pyprof | awk '/  MODULE/ { on = 1; next } !NF { on = 0 } on' >tree.txt
+    diff tree.txt - <<'END'
+   0.17 s  20.7 %    4.9 %  all imports
+   0.11 s  13.4 %    3.7 %    json
+   0.08 s   9.8 %    9.8 %      json.decoder
+   0.02 s   2.4 %    2.4 %    zipfile
+END
+    "$PYPROF" report imports --top 1 calls.pyprof | grep -qF 'and 2 more (--top 3)'
+    # What the application's own code does is not the import's.
+    "$PYPROF" report calls.pyprof | grep -qE '^ +0\.09 s +11\.0 % +11\.0 %  \[imports\] +' || fail "$("$PYPROF" report calls.pyprof)"
+}
+
+@test "--hide takes frames out of all stacks, and no CPU time, in every view" {
+    calls
+    "$PYPROF" export --format collapsed --hide '^(walk|second) ' calls.pyprof | grep -v '^\[accounting' >stacks.txt
+    ! grep -E 'walk|second' stacks.txt || fail "$(cat stacks.txt)"
+    grep -qxF '<module> (app.py:10);leaf (app.py:50) 250000000' stacks.txt || fail "$(cat stacks.txt)"
+    [ "$(awk '{ sum += $NF } END { print sum }' stacks.txt)" -eq 820000000 ]
+    "$PYPROF" report --json --hide . calls.pyprof | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+assert [row["text"] for row in report["functions"]] == ["[code of others]"] and report["shown_ns"] == 820000000, report["functions"]'
+    "$PYPROF" report --hide walk calls.pyprof | grep -qF 'pyprof flame --hide walk calls.pyprof'
+}

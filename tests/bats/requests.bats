@@ -293,6 +293,10 @@ shown() {
     shows report.txt 1 ' % +200 +[34]\.[0-9]+ ms +[345]\.[0-9]+ ms +[4-9]\.[0-9]+ ms +/light +[0-9]+ % '
     unwrapped <report.txt | grep -q 'p50 and p99, to an eighth: requests by their thread' || fail "$(cat report.txt)"
     "$PYPROF" diff a a | grep -q -e '--by endpoint compares the CPU time of a request' || fail "$("$PYPROF" diff a a)"
+    "$PYPROF" report --json --by endpoint --sort cpu-per-request a | /usr/bin/python3 -c '
+import json, sys
+each = [row.get("cpu_per_request_ns", 0) for row in json.load(sys.stdin)["by"]]
+assert each == sorted(each, reverse=True) and each[0] > 0, each'
     "$PYPROF" report --ci --by endpoint a >ci.txt
     shows ci.txt 1 ' 200 +[34]\.[0-9]+ ms +[0-9.]+ ms–[0-9.]+ ms +'
     "$PYPROF" top --by endpoint --count 1 a >top.txt

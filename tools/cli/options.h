@@ -28,9 +28,9 @@ struct pt_cli {
     const struct pt_command_table *commands; /* all that there are; set by main */
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
     bool intervals, lines, threads, processes, gil, json, ci, traces, full, no_pager;
-    const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
-    uint64_t delay_ns, duration_ns;                          /* 0: not given, as of the next ones */
-    double fail_above;                                       /* per cent */
+    const char *output, *format, *unit, *by, *sort, *native, *callers, *callees; /* NULL: not given */
+    uint64_t delay_ns, duration_ns;                                              /* 0: not given, as of the next ones */
+    double fail_above;                                                           /* per cent */
     uint32_t top, count, hz; /* rows of a table, number of screens, samples per second */
     char **arguments;        /* the operands, NULL at the end; they point into argv */
     int argument_count;

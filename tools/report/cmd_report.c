@@ -37,6 +37,7 @@ static bool print_json(const struct pt_report *report)
         pt_report_by_json(report, &json);
     pt_report_packages_json(report, &json);
     pt_report_lines_json(report, &json);
+    pt_report_neighbours_json(report, &json);
     pt_report_threads_json(report, false, &json);
     pt_report_threads_json(report, true, &json);
     pt_json_begin(&json, "total", '{');
@@ -76,6 +77,7 @@ static const struct table {
     {"functions", NULL, print_functions},
     {"lines", NULL, pt_report_lines},
     {"native", NULL, print_native},
+    {"imports", NULL, pt_report_imports},
     {"threads", NULL, pt_report_threads},
     {"packages", "package", print_by},
     {"endpoints", PP_KEY_ENDPOINT, print_by},
@@ -119,7 +121,8 @@ static void print_report(const struct pt_report *report, const struct table *tab
         pt_report_screen(report);
         return;
     }
-    if (table || report->cli->request.by)
+    bool neighbours = report->cli->callers || report->cli->callees;
+    if (table || neighbours || report->cli->request.by)
         pt_report_what_ran(report);
     else
         pt_report_header(report);
@@ -129,11 +132,13 @@ static void print_report(const struct pt_report *report, const struct table *tab
         pt_report_accounting(report);
         return;
     }
-    if (!table)
+    if (!table && !neighbours)
         pt_report_hints(report);
     if (select->trace)
         pt_report_trace(report);
-    if (table)
+    if (neighbours)
+        pt_report_neighbours(report);
+    else if (table)
         table->print(report);
     else
         print_tables(report);
@@ -159,7 +164,9 @@ int pt_cmd_report(const struct pt_cli *given)
     if (!profile)
         return PT_EXIT_DATA;
     struct pt_report report = {.profile = profile, .cli = &cli, .top = cli.top ? cli.top : TOP};
-    report.screen = !cli.full && !table && !cli.request.by && !cli.processes && !cli.threads && !request.select.trace;
+    bool neighbours = cli.callers || cli.callees;
+    report.screen = !cli.full && !table && !neighbours && !cli.request.by && !cli.processes && !cli.threads &&
+                    !request.select.trace;
     report.sum = pt_summary_accounting(profile, PT_NONE);
     report.whole_ns = pt_summary_program_ns(profile);
     report.program_ns = profile->selected ? profile->whole_ns : report.whole_ns;

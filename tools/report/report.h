@@ -97,6 +97,13 @@ void pt_report_functions_json(const struct pt_report *report, uint32_t process, 
 struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
                                        const struct pt_total *totals, uint32_t total_count, uint32_t *count);
 
+/* Prints what --callers and --callees ask for. */
+void pt_report_neighbours(const struct pt_report *report);
+void pt_report_neighbours_json(const struct pt_report *report, struct pt_json *json);
+
+/* Prints what imports cost, as a tree of modules. */
+void pt_report_imports(const struct pt_report *report);
+
 /* CPU time by package (package.h): in two lines the packages that matter. */
 void pt_report_package_sums(const struct pt_report *report);
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
