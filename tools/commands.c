@@ -46,10 +46,9 @@ static const struct pt_option
                   "only what ran from this time of the run on: 90, 1m30s, 250ms"),
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
-    hide =
-        OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
-               "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
-               "calls them"),
+    hide = OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
+                  "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
+                  "calls them"),
     hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
     ignore = OPTION(0, "ignore", "REGEX", PT_REGEX_OR_LABEL, request.select.ignore, NULL,
                     "only stacks without a frame or context that matches"),

@@ -134,10 +134,10 @@ static void add_samples(struct own_sums *sums, struct pt_profile *profile, const
         const struct pt_sample *sample = &profile->samples.items[i];
         uint32_t row = rows[sample->node], frame = own->importing[sample->node] ? PT_NONE : own->frame[sample->node];
         struct pt_total *total = &sums->rows[row];
-        *total = (struct pt_total){.text = row,
-                                   .frame = frame,
-                                   .self_count = total->self_count + sample->count,
-                                   .self_ns = total->self_ns + sample->cpu_ns};
+        total->text = row;
+        total->frame = frame;
+        total->self_count += sample->count;
+        total->self_ns += sample->cpu_ns;
         if (parts[sample->node])
             pt_row_parts_add(&sums->callees, row, parts[sample->node], sample->cpu_ns);
         if (frame != PT_NONE)
@@ -146,30 +146,57 @@ static void add_samples(struct own_sums *sums, struct pt_profile *profile, const
     sums->most = pt_row_parts_most(&sums->callees, profile->strings.count);
 }
 
-/* Fills in what the rows have in total, with functions that only call others, and gathers them. */
-static void add_totals(struct own_sums *sums, struct pt_profile *profile, bool lines)
+/* Returns, by node, what its stacks have that begin with it; the caller frees. */
+static struct pt_total *stacks_from(const struct pt_profile *profile)
 {
-    const struct pt_view_options options = {.lines = lines, .only_process = PT_NONE, .only_thread = PT_NONE};
-    struct pt_view *view = pt_view_new(profile, &options);
-    uint32_t count;
-    PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
-    pt_view_free(view);
-    for (uint32_t i = 1; i < profile->strings.count; i++) {
-        sums->rows[i].total_ns = sums->rows[i].self_ns;
-        sums->rows[i].total_count = sums->rows[i].self_count;
+    struct pt_total *stacks = pt_alloc(profile->nodes.count, sizeof *stacks);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        stacks[sample->node].total_ns += sample->cpu_ns;
+        stacks[sample->node].total_count += sample->count;
     }
-    for (uint32_t i = 0; i < count; i++) {
-        struct pt_total *row = &sums->rows[totals[i].text];
-        if (!row->text && (!sums->application || !pt_is_application(profile, totals[i].frame)))
+    for (uint32_t i = profile->nodes.count; --i;) {
+        stacks[profile->nodes.items[i].parent].total_ns += stacks[i].total_ns;
+        stacks[profile->nodes.items[i].parent].total_count += stacks[i].total_count;
+    }
+    return stacks;
+}
+
+/* Returns whether a frame above the node reads like its own: recursion counts once. */
+static bool is_again(const struct pt_profile *profile, uint32_t node, const uint32_t *texts)
+{
+    uint32_t text = texts[profile->nodes.items[node].frame];
+    for (uint32_t at = profile->nodes.items[node].parent; at; at = profile->nodes.items[at].parent)
+        if (texts[profile->nodes.items[at].frame] == text)
+            return true;
+    return false;
+}
+
+/* Fills in what the rows have in total, with functions that only call others, and gathers them. */
+static void add_totals(struct own_sums *sums, struct pt_profile *profile, const uint32_t *texts)
+{
+    PT_AUTO_FREE struct pt_total *stacks = stacks_from(profile);
+    PT_AUTO_FREE bool *own = pt_applications(profile);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        uint32_t frame = profile->nodes.items[i].frame;
+        struct pt_total *row = &sums->rows[texts[frame]];
+        bool wanted = sums->application ? own[frame] : profile->frames.items[frame].kind == PP_FRAME_PYTHON;
+        if (!wanted || !stacks[i].total_ns || is_again(profile, i, texts))
             continue;
-        row->text = totals[i].text;
-        row->frame = totals[i].frame;
-        row->total_ns = totals[i].total_ns > row->self_ns ? totals[i].total_ns : row->self_ns;
-        row->total_count = totals[i].total_count;
+        row->text = texts[frame];
+        row->frame = frame;
+        row->total_ns += stacks[i].total_ns;
+        row->total_count += stacks[i].total_count;
     }
-    for (uint32_t i = 1; i < profile->strings.count; i++)
-        if (sums->rows[i].text)
-            sums->rows[sums->count++] = sums->rows[i];
+    for (uint32_t i = 1; i < profile->strings.count; i++) {
+        struct pt_total *row = &sums->rows[i];
+        if (row->total_ns < row->self_ns) {
+            row->total_ns = row->self_ns;
+            row->total_count = row->self_count;
+        }
+        if (row->text)
+            sums->rows[sums->count++] = *row;
+    }
 }
 
 static struct own_sums sums_of(const struct pt_report *report)
@@ -180,7 +207,7 @@ static struct own_sums sums_of(const struct pt_report *report)
     PT_AUTO_FREE uint32_t *texts = pt_frame_texts(profile, report->cli->lines);
     sums.application = own.application;
     add_samples(&sums, profile, &own, texts);
-    add_totals(&sums, profile, report->cli->lines);
+    add_totals(&sums, profile, texts);
     uint32_t count, *rows;
     PT_AUTO_FREE struct pt_hot_line *lines = pt_hot_lines_sorted(profile, &sums.lines, &rows, &count);
     sums.hot = pt_alloc(profile->strings.count, sizeof *sums.hot);
