@@ -72,9 +72,9 @@ on_terminal() {
     NO_COLOR=1 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" "$1" bash -c '"$@" 2>/dev/null' - "$PYPROF" "${@:2}"
 }
 
-# one_screen: screen.txt fits a terminal of 24 lines and 80 columns.
+# one_screen: screen.txt fits a terminal of 24 lines and 80 columns, with the command and the prompt.
 one_screen() {
-    [ "$(wc -l <screen.txt)" -le 23 ] || fail "$(wc -l <screen.txt) lines: $(cat screen.txt)"
+    [ "$(wc -l <screen.txt)" -le 22 ] || fail "$(wc -l <screen.txt) lines: $(cat screen.txt)"
     ! LC_ALL=C.UTF-8 grep -E '.{81}' screen.txt || fail "wider than 80: $(cat screen.txt)"
 }
 
@@ -83,6 +83,9 @@ one_screen() {
     until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
     on_terminal 80 report >screen.txt
     one_screen
+    # So less ends by itself.
+    ! command -v less >/dev/null || PAGER=less timeout 60 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report >less.txt ||
+        fail "it waits: $(cat less.txt)"
     grep -qE '^ +[0-9.]+ s +[0-9.]+ % +[0-9]+  handle +[0-9]+ % checkout → sign_order' screen.txt || fail "$(cat screen.txt)"
     grep -A1 '  handle ' screen.txt | grep -qE ' of it at service.py:8: return hashlib.pbkdf2_hmac' || fail "$(cat screen.txt)"
     next=$(sed -n 's/^Next: \(pyprof annotate service.py\) .*/\1/p' screen.txt)

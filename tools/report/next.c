@@ -13,7 +13,8 @@
 #include "../view/summary.h"
 #include "report.h"
 
-#define POOLS_FROM 10.0 /* per cent of the CPU time */
+#define POOLS_FROM     10.0 /* per cent of the CPU time */
+#define MOST_ON_SCREEN 3
 
 /* Prints a command for what this report shows, so that it can be typed as it is. */
 static void print_command(const struct pt_cli *cli, const char *before, const struct pt_next_command *next)
@@ -85,7 +86,8 @@ struct pt_next pt_report_next(const struct pt_report *report)
     if (trace && !report->cli->request.select.trace && (!report->profile->selected || by_trace))
         add(&next, "pyprof report --trace", pt_string(report->profile, trace->id),
             "the trace with most CPU; --by trace: all");
-    PT_AUTO_FREE char *endpoint = by_trace ? NULL : pt_report_hot_endpoint(report);
+    bool room = !report->screen || next.count < MOST_ON_SCREEN - 1;
+    PT_AUTO_FREE char *endpoint = by_trace || !room ? NULL : pt_report_hot_endpoint(report);
     if (endpoint)
         add(&next, "pyprof report --focus", endpoint, "one endpoint");
     const char *command = !by ? "pyprof flame" : by_trace ? "pyprof flame --trace" : "pyprof flame --by";

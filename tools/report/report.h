@@ -52,7 +52,7 @@ void pt_next_free(struct pt_next *next);
 
 /* Prints the answer on one screen: where the CPU time went, what to know of it, and what to type next. */
 #define PT_SCREEN_COLUMNS 80 /* where there is no terminal */
-#define PT_SCREEN         23 /* lines, which leaves one of a terminal's 24 for the shell, or the pager */
+#define PT_SCREEN         22 /* lines: of a terminal with 24, less ends by itself, and the shell's prompt follows */
 #define PT_MORE_IN_FULL   " (pyprof report --full)"
 void pt_report_screen(const struct pt_report *report);
 
