@@ -112,7 +112,7 @@ static void add_accounting(struct facts *facts, const struct pt_report *report)
         add(facts, "Missing", ": %.2f of %.2f s that the kernel billed the run are in no profile",
             pt_seconds(billed_ns - sum->cpu_ns), pt_seconds(billed_ns));
     if (sum->not_selected)
-        add(facts, NULL, "%.2f s are " PP_PSEUDO_NOT_SELECTED ": PYPROF_TRACES=%s keeps stacks of some traces only",
+        add(facts, NULL, "%.2f s are " PP_PSEUDO_NOT_SELECTED " by PYPROF_TRACES=%s: they have no stacks",
             pt_seconds(sum->not_selected_ns), pt_traces_setting(report->profile));
     if (pt_percent(sum->estimated_ns, sum->cpu_ns) >= ESTIMATED_FROM)
         add(facts, NULL, "Estimated: %.2f s of threads that ended before their first sample",
