@@ -22,6 +22,10 @@ static const struct pt_option
     compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                      "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
                      "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
+    callees = OPTION(0, "callees", "REGEX", PT_REGEX, callees, NULL,
+                     "what the functions that match call, which have all of their CPU in sum, and themselves"),
+    callers = OPTION(0, "callers", "REGEX", PT_REGEX, callers, NULL,
+                     "what calls the functions that match: what of their CPU each caller has"),
     ci = FLAG(0, "ci", ci, "how sure shares are: the range that holds the true share in 95 of 100 runs"),
     count = OPTION('c', "count", "N", PT_NUMBER, count, NULL, "print N screens as plain text, and end"),
     delay = OPTION('d', "delay", "TIME", PT_DURATION, delay_ns, NULL, "time between two screens (default: 1s)"),
@@ -40,7 +44,11 @@ static const struct pt_option
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_TIME, request.select.from_ns, NULL,
                   "only what ran from this time of the run on: 90, 1m30s, 250ms"),
+    full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
+    hide = OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
+                  "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
+                  "calls them"),
     hz = OPTION(0, "hz", "N", PT_HZ, hz, NULL, "samples per second of CPU time (default: 100)"),
     ignore = OPTION(0, "ignore", "REGEX", PT_REGEX_OR_LABEL, request.select.ignore, NULL,
                     "only stacks without a frame or context that matches"),
@@ -54,6 +62,7 @@ static const struct pt_option
     join_pools = FLAG(0, "join-pools", request.select.join_pools,
                       "put the CPU of threads without Python (polars, OpenBLAS, OpenMP) under what the main thread "
                       "waited in meanwhile"),
+    no_pager = FLAG(0, "no-pager", no_pager, "long output goes to the terminal itself, not through $PAGER"),
     no_awaiters = FLAG(0, "no-awaiters", request.select.no_awaiters,
                        "stacks without the tasks that await the one that ran (asyncio)"),
     not_thread = OPTION(0, "not-thread", "ID", PT_REGEX, request.select.not_thread, NULL,
@@ -71,7 +80,9 @@ static const struct pt_option
     threads = FLAG('t', "threads", threads, "tell threads apart"),
     to = OPTION(0, "to", "TIME", PT_TIME, request.select.to_ns, NULL, "only what ran before this time of the run"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
-    sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total", "order of all tables: self or total time"),
+    sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total " PT_SORT_REQUEST,
+                  "order of all tables: self or total time; cpu-per-request: that of endpoints, where requests are "
+                  "counted"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     trace = OPTION(0, "trace", "ID", PT_TRACE, request.select.trace, NULL,
                    "only the trace with this id (or its beginning), of those that PYPROF_TRACES kept"),
@@ -83,7 +94,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (query/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &native, &no_awaiters, &join_pools
+#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &hide, &native, &no_awaiters, &join_pools
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \
@@ -96,7 +107,8 @@ static const struct pt_option
 static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
      OPTIONS(&directory, &hz),
-     "At the end one line says what was recorded and what to type next. Signals are passed on to the command, and the "
+     "At the end one line says what was recorded and what to type next; on a terminal the report follows. Signals are "
+     "passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
      "LD_PRELOAD instead: libpyprof(7).\n\n"
      "Other settings are variables of the environment, which libpyprof(7) describes. PYPROF_CLOCK chooses what takes "
@@ -107,11 +119,27 @@ static const struct pt_command commands[] = {
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app\n"
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
-    {COMMAND(report), "[OPTIONS] [PATH...]", "Shows where the CPU time went, as text",
-     OPTIONS(&json, &rows, &sort, &by, &ci, &lines, &threads, &processes, RUNS, SELECT, &trace),
-     "MOST OF IT IN names the application's function that most of a row's CPU is in, with what that calls outside of "
-     "the application. What middleware calls, which is around several endpoints, counts for the package instead: \"in "
-     "starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says of the two costliest "
+    {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
+     OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, &callers, &callees, RUNS, SELECT,
+             &trace, &no_pager),
+     "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of other "
+     "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
+     "outside "
+     "of the application, and has all CPU in sum; TOTAL also what it calls in the application; [imports] are apart. "
+     "The "
+     "line below a row is the hottest of it, by the first of these measures, and the piece of that line which most is "
+     "in "
+     "is marked. --full has all tables, and TABLE one of them: own, functions, lines, native, imports, threads, "
+     "packages, "
+     "endpoints, tasks, greenlets, spans.\n"
+     "On a terminal long output goes through $PAGER, or less; with --no-pager, or where PAGER is cat or empty, it does "
+     "not.\n\n"
+     "MOST OF IT IN names, in the application's own table, what a function calls outside of it; in the others the "
+     "application's function that most of a row's CPU is in, with what that calls outside of the application, after "
+     "the "
+     "function that led to it. What middleware calls, which is around several endpoints, counts for the package "
+     "instead: \"in starlette\". A line like \"40 % of it awaited at app.py:34 in cart: task prices\" says "
+     "of the two costliest "
      "endpoints that await something in which task, thread or coroutine most is, and which line awaits it.\n\n"
      "With --json: all functions (or --top of them), for each process and thread too with --processes and --threads.\n"
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
@@ -129,11 +157,16 @@ static const struct pt_command commands[] = {
      "--by trace and --trace ID show samples of the traces that the program was started to keep: PYPROF_TRACES in "
      "libpyprof(7).\n\n" PATHS_HELP,
      "pyprof report\n"
+     "pyprof report --full\n"
+     "pyprof report lines /var/tmp/app.pyprof\n"
+     "pyprof report imports\n"
+     "pyprof report --callers 'dumps \\(json'\n"
+     "pyprof report endpoints --sort cpu-per-request\n"
      "pyprof report --json | jq '.python[:5]'\n"
-     "pyprof report --by endpoint\n"
      "pyprof report --trace 4bf92f35\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
-     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'"},
+     "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
+     .words = "own functions lines native imports threads packages endpoints tasks greenlets spans"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
      OPTIONS(&delay, &count, &top, &by_now, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "
@@ -151,7 +184,7 @@ static const struct pt_command commands[] = {
      "pyprof top --by endpoint\n"
      "pyprof top --count 1 --native=none | head"},
     {COMMAND(info), "[OPTIONS] [PATH...]", "Lists processes, what became of their CPU time, and what profiling cost",
-     OPTIONS(&json, &intervals, RUNS), PATHS_HELP,
+     OPTIONS(&json, &intervals, RUNS, &no_pager), PATHS_HELP,
      "pyprof info\n"
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
@@ -191,7 +224,7 @@ static const struct pt_command commands[] = {
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT),
+     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT, &no_pager),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nWithout A and B the two latest runs there are compared; without B those of A, where A is a directory that "
      "has two, else A and the latest run there.\n"
@@ -218,7 +251,7 @@ static const struct pt_command commands[] = {
      "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE [PATH...]", "Prints a source file with the CPU time of its lines",
-     OPTIONS(&ci, RUNS, SELECT, &trace),
+     OPTIONS(&ci, RUNS, SELECT, &trace, &no_pager),
      "FILE is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py; or the source of "
      "native code (fast.pyx, fast.c, src/lib.rs), whose library has debug information (-g) here or at debuginfod's "
      "servers. That of the interpreter itself needs --native=all.\n" PATHS_HELP,

@@ -75,11 +75,13 @@ int pt_cmd_completion(const struct pt_cli *cli)
     return PT_EXIT_USAGE;
 }
 
-static void put_words(const char *words)
+/* Prints the words that begin as is typed. */
+static void put_words(const char *words, const char *typed)
 {
     for (; *words; words += strspn(words, " ")) {
-        size_t length = strcspn(words, " ");
-        printf("%.*s\n", (int)length, words);
+        size_t length = strcspn(words, " "), begun = strlen(typed);
+        if (begun <= length && strncmp(words, typed, begun) == 0)
+            printf("%.*s\n", (int)length, words);
         words += length;
     }
 }
@@ -130,13 +132,15 @@ int pt_cmd_complete(const struct pt_cli *cli)
         if (!(*at)->argument || !is_option(*at, words[last - 1]))
             continue;
         if ((*at)->choices)
-            put_words((*at)->choices);
+            put_words((*at)->choices, "");
         else if ((*at)->value == PT_RUN_ID)
             put_runs();
         return PT_EXIT_OK;
     }
     if (*words[last] == '-')
         put_options(command);
+    else if (command->words && *words[last])
+        put_words(command->words, words[last]);
     else if (command->main == pt_cmd_completion)
         for (size_t i = 0; i < SHELLS; i++)
             puts(shells[i].shell);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pager.h"
 #include "base/print.h"
 #include "cli/options.h"
 #include "symbols/debug_files.h"
@@ -28,11 +29,11 @@ static void print_help(void)
 /* Output to a full disk or a closed pipe must not pass for success. */
 static int finish(int status)
 {
-    if (fflush(stdout) == 0 && !ferror(stdout))
-        return status;
-    if (errno != EPIPE)
+    bool written = fflush(stdout) == 0 && !ferror(stdout);
+    if (!written && errno != EPIPE)
         pt_error("cannot write to stdout: %s", strerror(errno));
-    return status ? status : PT_EXIT_DATA;
+    pt_pager_end();
+    return written || status ? status : PT_EXIT_DATA;
 }
 
 static void end_without_memory(void)

@@ -186,7 +186,7 @@ data = bytearray(open(sys.argv[1], "rb").read())
 data[len(data) * 2 // 3] ^= 0xFF
 open(sys.argv[2], "wb").write(data)
 END
-    "$PYPROF" report damaged.pyprof 2>err.txt | unwrapped >report.txt
+    "$PYPROF" report --full damaged.pyprof 2>err.txt | unwrapped >report.txt
     lines_of err.txt 1 'not read: .*damaged'
     grep -q 'the log is damaged: 1 block of ' report.txt || fail "$(cat report.txt)"
     [ "$(id -u)" -eq 0 ] || skip "only root can become another user"

@@ -93,7 +93,7 @@ shares() {
     done
     rm -rf pyprof.out
     PYPROF_CLOCK=tick profiled "$PYTHON" "$WORKLOADS/in_step.py" 1 >truth.txt
-    "$PYPROF" report >report.txt 2>&1
+    "$PYPROF" report --full >report.txt 2>&1
     tr -s ' \n' ' ' <report.txt | grep -qE "sampled at the kernel's clock ticks alone|was not sampled" || fail "nothing is said: $(cat report.txt)"
 }
 

@@ -345,7 +345,7 @@ for line in open("stacks.txt"):
     assert not line.startswith("(other)") and (not ran or line.startswith("/" + ran[1] + ";")), line'
     count=$(reader field info.json other_labels)
     "$PYPROF" info | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels "
-    "$PYPROF" report | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels in 1 process "
+    "$PYPROF" report --full | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels in 1 process "
 }
 
 @test "a tenant for each request: endpoints are what they are, and what has become (other) is counted" {

@@ -67,14 +67,14 @@ total_of() {
 
 which_totals() {
     in_leaf python 800
-    "$PYPROF" report --sort total --top 1000 | tr -s '\n ' ' ' >text.txt
-    "$PYPROF" report --sort total --top 1000 >report.txt
+    "$PYPROF" report --full --sort total --top 1000 | tr -s '\n ' ' ' >text.txt
+    "$PYPROF" report --full --sort total --top 1000 >report.txt
     grep -q 'too deep to be kept whole: both ends are kept, so totals of the outermost functions are exact' text.txt ||
         fail "$(tail -n 12 report.txt)"
     between 90 "$(total_of main)" 100 "percent in main, the total: $(cat report.txt)"
     [ "$VERSION" = 3.10 ] || return 0
     in_leaf python 3000
-    "$PYPROF" report | tr -s '\n ' ' ' >text.txt
+    "$PYPROF" report --full | tr -s '\n ' ' ' >text.txt
     grep -q 'some lack their outer end, so totals of outer functions are too low' text.txt || fail "$(cat text.txt)"
 }
 

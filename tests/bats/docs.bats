@@ -50,7 +50,11 @@ completed() {
     lines_of out.txt 1 '^speedscope$'
     completed "$PYPROF" diff --by ti >out.txt
     lines_of out.txt 1 '^time$'
+    completed "$PYPROF" report endp >out.txt
+    lines_of out.txt 1 '^endpoints$'
     : >some_file.pyprof
+    completed "$PYPROF" report some >out.txt
+    lines_of out.txt 1 '^some_file.pyprof$'
     completed "$PYPROF" info some >out.txt
     lines_of out.txt 1 '^some_file.pyprof$'
     completed "$PYPROF" run -- bas >out.txt

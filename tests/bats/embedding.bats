@@ -271,7 +271,7 @@ END
         between 40 "$(share_of inside 'calls \(.*' "$c" 'between \(.*' "$c" 'inside \(.*')" 60 "percent of two guests: $(cat stacks.txt)"
     fi
     # up to 3.10, interpreters that are being made read files without the GIL, which leaves the caller's functions alone
-    if [ "$times" -eq 2 ] && "$PYPROF" report | grep 'do not pair\|lack Python functions'; then
+    if [ "$times" -eq 2 ] && "$PYPROF" report --full | grep 'do not pair\|lack Python functions'; then
         fail "unpaired: $(cat stacks.txt)"
     fi
     rm -r pyprof.out
@@ -318,7 +318,7 @@ both() {
 apart() {
     both two in_thread_of_first in_thread_of_second first_alone second_alone
     if [ -e pyprof.out ]; then
-        "$PYPROF" report >report.txt
+        "$PYPROF" report --full >report.txt
         grep -qE '^1 process.* Python 3\.[0-9.]+ and 3\.[0-9.]+: ' report.txt || fail "not both are named: $(head -n 2 report.txt)"
     fi
 }

@@ -46,7 +46,7 @@ END_OF_CHECK
     missing=$(reader field info.json missing_ns)
     [ $(($(reader field info.json cpu_ns) + missing)) -eq "$whole" ] || fail "$missing ns missing of $whole: $(cat info.json)"
     [ "$missing" -gt 0 ] || fail "nothing is missing: $missing ns"
-    "$PYPROF" report 2>/dev/null | unwrapped | grep -q 'CPU time are not in here' || fail "report says nothing of it: $("$PYPROF" report)"
+    "$PYPROF" report --full 2>/dev/null | unwrapped | grep -q 'CPU time are not in here' || fail "report says nothing of it: $("$PYPROF" report)"
 }
 
 @test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
@@ -295,7 +295,7 @@ for pid in map(int, open("pids.txt").read().split()):
     done
     PYPROF_OUT=shared "$PYPROF" doctor >out.txt 2>&1
     ! grep -q 3000001 out.txt || fail "$(cat out.txt)"
-    "$PYPROF" report --run "$planted" shared | grep -q 3000001 || fail "not even if asked for"
+    "$PYPROF" report --full --run "$planted" shared | grep -q 3000001 || fail "not even if asked for"
     "$PYPROF" info --all shared 2>&1 | grep -c '^process' | grep -qx 2 || fail "$("$PYPROF" info --all shared)"
     "$PYPROF" runs --all shared | grep -q 3000001 || fail "$("$PYPROF" runs --all shared)"
     # Nothing but such; and what the directory's owner has written, who is named.
@@ -305,7 +305,7 @@ for pid in map(int, open("pids.txt").read().split()):
     [ "$status" -eq 1 ] || fail "status $status: $(cat out.txt)"
     lines_of err.txt 1 "left out: run $planted of user 65534"
     chown 65534 shared
-    "$PYPROF" report shared 2>err.txt | grep -q 3000001 || fail "$(cat err.txt)"
+    "$PYPROF" report --full shared 2>err.txt | grep -q 3000001 || fail "$(cat err.txt)"
     lines_of err.txt 1 "showing the latest run, $planted, of user 65534"
 }
 

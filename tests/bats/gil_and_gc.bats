@@ -23,7 +23,7 @@ gil() {
     between $((95 - $(few 2))) "$(percent gil_known_ns sampled_ns)" 100 "percent of the CPU whose GIL state is known"
     between $((95 - $(few 2))) "$(percent gil_ns gil_known_ns)" 100 "GIL held by pure Python"
     between 0 "$(percent gc_ns gc_known_ns)" $((5 + $(few 2))) "percent in garbage collection of a program that makes none"
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     grep -qE '^GIL held [0-9]+\.[0-9] % of the CPU time' report.txt || fail "$(head -n 4 report.txt)"
     run_state release digest
     # What is held is the start of the interpreter.
@@ -40,7 +40,7 @@ gil() {
 
 no_gil() {
     run_state hold spin
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     ! grep -q 'GIL' report.txt || fail "there is no GIL: $(grep GIL report.txt)"
     grep -q '"gil_ns": null' info.json || fail "gil_ns is not null: $(grep gil info.json)"
     # No share of what is unknown.
@@ -58,7 +58,7 @@ gil_state() {
 
 garbage() {
     run_state collect collect
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     if ! has_gil && grep -q '"gc_ns": null' info.json; then
         ! grep -q 'arbage' report.txt || fail "a share of what is not known: $(grep arbage report.txt)"
         ! grep -q '\[gc\]' stacks.txt || fail "[gc] where it is not known: $(grep -m 3 gc stacks.txt)"

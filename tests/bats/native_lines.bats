@@ -64,7 +64,7 @@ separate() {
     reader stacks stacks.txt 'call_hot .*' 'hidden \(libc.so\)' 'middle \(inlined\) \(libc.so\)' 'square \(inlined\) \(libc.so\)'
     grep -qE ';hidden \(libc\.so\);middle \(inlined\) \(libc\.so\);square \(inlined\) \(libc\.so\) ' stacks.txt ||
         fail "something is between them: $(tail -n 3 stacks.txt)"
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     grep -qE ' square \(inlined\) \(libc\.so\)$' report.txt || fail "not in the report: $(cat report.txt)"
 }
 
@@ -93,7 +93,7 @@ reader_of_lines() {
     grep -qE ";hidden \(inlined\.c:$(grep -n 'line: hidden' "$WORKLOADS/lib/inlined.c" | cut -d: -f1)\);middle \(inlined\) \(inlined\.c:$(
         grep -n 'line: middle' "$WORKLOADS/lib/inlined.c" | cut -d: -f1
     )\);square \(inlined\) \(inlined\.c:$line\) " lines.txt || fail "$(tail -n 3 lines.txt)"
-    "$PYPROF" report --lines >report.txt
+    "$PYPROF" report --full --lines >report.txt
     grep -qE " square \(inlined\) \(inlined\.c:$line\)\$" report.txt || fail "$(cat report.txt)"
     "$PYPROF" export --lines --format speedscope >lines.json
     grep -qE "\"name\":\"square \(inlined\)\",\"file\":\"[^\"]*/lib/inlined\.c\",\"line\":$line\}" lines.json || fail "$(grep square lines.json)"
@@ -371,7 +371,7 @@ END
     DEBUGINFOD_URLS=http://127.0.0.1:$port leaf libc.so "$INNER" 80
     rm -rf cache
     DEBUGINFOD_URLS=http://127.0.0.1:$port no_inlined libc.so
-    DEBUGINFOD_URLS=http://127.0.0.1:$port "$PYPROF" report >report.txt 2>errors.txt
+    DEBUGINFOD_URLS=http://127.0.0.1:$port "$PYPROF" report --full >report.txt 2>errors.txt
     [ ! -s errors.txt ] || fail "$(cat errors.txt)"
 }
 

@@ -30,9 +30,9 @@ waits() {
     [ "$deep" -eq 101 ] || fail "$deep frames of deep, 101 there were"
     "$PYPROF" top --count 1 --top 99 --join-pools >top.txt
     between 30 "$(awk '/wait_in_function/ { printf "%d", $3 }' top.txt)" 50 "per cent in the query in top: $(cat top.txt)"
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
-    "$PYPROF" report --join-pools >report.txt
+    "$PYPROF" report --full --join-pools >report.txt
     ! grep -qF 'pyprof report --join-pools' report.txt || fail "$(cat report.txt)"
     grep -qE ' (3[0-9]|4[0-9])\.[0-9] % +wait_in_function' report.txt || fail "$(cat report.txt)"
 }
@@ -68,6 +68,6 @@ changes() {
 
 @test "the report does not name the way where pools have used nothing" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1 >/dev/null
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     ! grep -qF -e --join-pools report.txt || fail "$(cat report.txt)"
 }

@@ -60,26 +60,26 @@ digest(time.process_time() + 0.5)
 END
     touch -d '1 hour ago' app.py
     until_sampled 'digest' profiled "$PYTHON" app.py
-    "$PYPROF" report >report.txt
-    grep -qF '8  é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())' report.txt || fail "no source: $(cat report.txt)"
+    "$PYPROF" report --full >report.txt
+    grep -qF 'app.py:8  é = len("字"); é += len(hashlib.sha256(BLOCK).hexdigest())' report.txt || fail "no source: $(cat report.txt)"
     # Below it, in the columns of a terminal: "字" takes two there.
     sed -n '/é = len/{n;p;}' report.txt >below.txt
     if has_columns; then
-        grep -qE '^ {53}\^{21}$' below.txt || fail "hashlib.sha256(BLOCK) is not marked: $(sed -n '/^Lines/,/^$/p' report.txt)"
+        grep -qE '^ {53}\^{21}$' below.txt || fail "hashlib.sha256(BLOCK) is not marked: $(sed -n '/LINE OF THE APP/,/^$/p' report.txt)"
     else
         ! grep -q '\^' below.txt || fail "carets without columns: $(cat below.txt)"
     fi
     # The same source, but edited since: no line of it may be shown for another.
     touch app.py
-    "$PYPROF" report >newer.txt
+    "$PYPROF" report lines >newer.txt
     ! grep -qF 'hashlib.sha256(BLOCK)' newer.txt || fail "text of a newer file: $(cat newer.txt)"
-    grep -A1 '^Lines of digest (app.py)' newer.txt | grep -q newer || fail "it does not say why: $(cat newer.txt)"
-    # Two expressions of a line have their parts of its time.
+    sed -n '/LINE OF THE APP/,/^$/p' newer.txt | grep -q newer || fail "it does not say why: $(cat newer.txt)"
+    # Of two expressions of a line the costlier is marked.
     sed 's/        é = .*/        hashlib.sha256(BLOCK), hashlib.sha1(BLOCK)/' app.py >two.py
     touch -d '1 hour ago' two.py
     PYPROF_OUT=two.out profiled "$PYTHON" two.py
-    "$PYPROF" report two.out >two.txt
-    ! has_columns || [ "$(grep -cE '^ +[0-9.]+ s +[0-9.]+ %   of it +\^+$' two.txt)" -eq 2 ] || fail "$(cat two.txt)"
+    "$PYPROF" report lines two.out >two.txt
+    ! has_columns || [ "$(grep -cE '^ +\^+$' two.txt)" -eq 1 ] || fail "$(cat two.txt)"
     # As many rows by line as there are lines.
     collapsed --lines >lines.txt
     [ "$(grep -cE 'digest \(app.py:8\) [0-9]+$' lines.txt)" -le 1 ] || fail "one line, several rows: $(cat lines.txt)"

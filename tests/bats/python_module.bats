@@ -105,7 +105,7 @@ pauses() {
     ! grep 'hidden' stacks.txt || fail "samples while it was paused"
     grep -q ';seen ' stacks.txt || fail "$(cat stacks.txt)"
     cpu_near "$(awk '/^\[paused\] / { sum += $NF } END { printf "%.0f", sum }' stacks.txt)" "$paused_ns" 12 "[paused]"
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     grep -qE '\[paused\]$' report.txt || fail "$(cat report.txt)"
     "$PYPROF" info >info.txt
     grep -qE '^ *paused: [0-9]+$' info.txt || fail "$(cat info.txt)"

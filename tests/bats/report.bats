@@ -66,38 +66,127 @@ rows_of() {
     awk -v table="$1" '/^ +SELF +TOTAL/ { on = index($0, table); next } !NF { on = 0 } on' report.txt | cut -c29- | grep -v '^and ' || true
 }
 
-@test "report: an endpoint's cost, its lines and its file on the first screen; the first table has all CPU time" {
+# on_terminal COLUMNS ARGUMENTS...: what pyprof writes to a terminal, without colours and messages.
+on_terminal() {
+    # shellcheck disable=SC2016 # the inner shell's
+    NO_COLOR=1 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" "$1" bash -c '"$@" 2>/dev/null' - "$PYPROF" "${@:2}"
+}
+
+# one_screen: screen.txt fits a terminal of 24 lines and 80 columns, with the command and the prompt.
+one_screen() {
+    [ "$(wc -l <screen.txt)" -le 22 ] || fail "$(wc -l <screen.txt) lines: $(cat screen.txt)"
+    ! LC_ALL=C.UTF-8 grep -E '.{81}' screen.txt || fail "wider than 80: $(cat screen.txt)"
+}
+
+@test "report: what a service's CPU went to, why, and what to type next, on one screen" {
     write_server
     until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
-    "$PYPROF" report >report.txt
-    # On a loaded machine the program waits, and three lines say so.
-    head -n 33 report.txt | grep -qE ' [0-9.]+ %  checkout \(.*service\.py:10\)$' || fail "no endpoint: $(cat report.txt)"
+    on_terminal 80 report >screen.txt
+    one_screen
+    # So less ends by itself.
+    ! command -v less >/dev/null || PAGER=less timeout 60 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report >less.txt ||
+        fail "it waits: $(cat less.txt)"
+    grep -qE '^ +[0-9.]+ s +[0-9.]+ % +[0-9]+  handle +[0-9]+ % checkout → sign_order' screen.txt || fail "$(cat screen.txt)"
+    grep -A1 '  handle ' screen.txt | grep -qE ' of it at service.py:8: return hashlib.pbkdf2_hmac' || fail "$(cat screen.txt)"
+    next=$(sed -n 's/^Next: \(pyprof annotate service.py\) .*/\1/p' screen.txt)
+    [ -n "$next" ] || fail "$(cat screen.txt)"
+    eval "\"$PYPROF\" ${next#pyprof }" >annotated.txt
+    grep -q 'return hashlib.pbkdf2_hmac' annotated.txt || fail "$(cat annotated.txt)"
+    # The same by its functions; and all tables.
+    "$PYPROF" report own >report.txt
+    grep -qE '^ +[0-9.]+ s +[0-9.]+ % +[0-9.]+ %  sign_order \(.*service.py:6\) +[0-9]+ % ' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --full >report.txt
     between 99 "$(self_sum 'PYTHON FUNCTION')" 101 "percent in the first table"
     # Of the endpoints the costliest is the first one.
     rows_of 'FUNCTION OF THE APPLICATION' | grep -oE '^(checkout|search|health)' | head -n 1 | grep -q checkout || fail "$(cat report.txt)"
     ! rows_of 'FUNCTION OF THE APPLICATION' | grep -E 'asyncio|json/' || fail "not the application's"
-    grep -qE '^Lines of [a-z_]+ \(.*service.py\), with all' report.txt || fail "$(cat report.txt)"
-    next=$(sed -n 's/^Next: \(pyprof annotate service.py\) .*/\1/p' report.txt)
-    [ -n "$next" ] || fail "$(tail -n 3 report.txt)"
-    eval "\"$PYPROF\" ${next#pyprof }" >annotated.txt
-    grep -q 'return hashlib.pbkdf2_hmac' annotated.txt || fail "$(cat annotated.txt)"
-    [ "$(wc -l <report.txt)" -le 70 ] || fail "too long: $(cat report.txt)"
+}
+
+@test "report: a script's own functions with the libraries that they call, which have all CPU time, and their hottest lines" {
+    mkdir -p lib/site-packages
+    cat >lib/site-packages/alpha.py <<'END'
+import time
+def work(seconds, back=None):
+    end = time.process_time() + seconds
+    while time.process_time() < end:
+        back and back()
+END
+    cat >app.py <<'END'
+import sys, time
+sys.path.insert(0, "lib/site-packages")
+import alpha
+
+def helper():
+    return sum(n * n for n in range(3000))
+
+def write():
+    end = time.process_time() + 0.08
+    while time.process_time() < end: pass
+    alpha.work(0.3); alpha.work(0.05)
+
+def read():
+    alpha.work(0.25)
+    alpha.work(0.5, helper)
+
+def main():
+    write()
+    read()
+
+main()
+END
+    touch -d '1 hour ago' app.py
+    until_sampled 'helper' profiled "$PYTHON" app.py
+    on_terminal 80 report >screen.txt
+    one_screen
+    awk '/SELF.LIBRARIES/ { on = 1 } !NF { on = 0 } on && $2 == "s"' screen.txt >rows.txt
+    between 99 "$(awk '{ sum += $3 } END { printf "%.0f", sum }' rows.txt)" 101 "percent"
+    # A generator expression is its function's; what a library calls back is not the caller's.
+    [ "$(awk '{ print $7 }' rows.txt | head -n 3 | sort | tr '\n' ' ')" = "helper read write " ] || fail "$(cat screen.txt)"
+    grep -qE '  read \(app.py:13\) +(9[0-9]|100) % work \(alpha\)$' rows.txt || fail "$(cat screen.txt)"
+    "$PYPROF" report --sort total | sed -n 5p | grep -qE ' <module> \(app.py:1\)' || fail "$("$PYPROF" report --sort total)"
+    # The lines in question are the hottest, by that measure; of a line the costliest piece is marked, and no other.
+    "$PYPROF" report lines >lines.txt
+    awk '$2 == "s" && $4 == "%" { if (count++ && $3 > last) exit 1; last = $3 }' lines.txt || fail "$(cat lines.txt)"
+    grep -A 1 -E ' app.py:11 ' lines.txt | grep -qE '^ +\^{15}$' || fail "$(cat lines.txt)"
+    grep -A 1 '  read (app.py:13)' screen.txt | grep -qE ' of it at app.py:14: alpha.work\(0.25\)$' || fail "$(cat screen.txt)"
+    "$PYPROF" report --json >report.json
+    /usr/bin/python3 -c 'import json; print(json.load(open("report.json"))["hottest"]["lines"][0]["line"])' | grep -qx "$(awk '$2 == "s" && $4 == "%" { sub(".*:", "", $5); print $5; exit }' lines.txt)" ||
+        fail "$(cat lines.txt)"
+}
+
+@test "long output goes through a pager on a terminal, unless there is none or it is not wanted" {
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
+    for arguments in "report" "report --full" "annotate spin.py" info; do
+        # shellcheck disable=SC2086 # words
+        PAGER="sed s/^/paged:/" on_terminal 100 $arguments >paged.txt
+        [ "$(grep -c '^paged:' paged.txt)" -eq "$(wc -l <paged.txt)" ] || fail "$arguments: $(cat paged.txt)"
+        for pager in "" cat /nowhere/less; do
+            # shellcheck disable=SC2086 # words
+            PAGER=$pager on_terminal 100 $arguments | diff - <(sed 's/^paged://' paged.txt) || fail "$arguments: '$pager'"
+        done
+        # shellcheck disable=SC2086 # words
+        ! PAGER="sed s/^/paged:/" on_terminal 100 $arguments --no-pager | grep paged: || fail "$arguments"
+        # shellcheck disable=SC2086 # words
+        ! PAGER="sed s/^/paged:/" "$PYPROF" $arguments | grep paged: || fail "$arguments: no terminal"
+    done
+    PAGER="head -n 1" on_terminal 80 report --full >first.txt || true
+    [ "$(wc -l <first.txt)" -eq 1 ] || fail "$(cat first.txt)"
 }
 
 @test "report: --top cuts every table and says so, --sort sorts every table" {
     write_server
     until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
-    "$PYPROF" report --top 2 >report.txt
+    "$PYPROF" report --full --top 2 >report.txt
     for table in 'PYTHON FUNCTION' 'FUNCTION OF THE APPLICATION'; do
         [ "$(rows_of "$table" | wc -l)" -eq 2 ] || fail "$table: $(cat report.txt)"
     done
     [ "$(grep -cE ' and [0-9]+ more \(--top [0-9]+\)$' report.txt)" -ge 2 ] || fail "$(cat report.txt)"
     # As many as it says, and they are all.
     most=$(sed -n 's/.* and [0-9]* more (--top \([0-9]*\))$/\1/p' report.txt | sort -n | tail -n 1)
-    "$PYPROF" report --top "$most" >report.txt
+    "$PYPROF" report --full --top "$most" >report.txt
     between 99 "$(self_sum 'PYTHON FUNCTION')" 101 "percent in the first table"
     for sort in self total; do
-        "$PYPROF" report --sort "$sort" --top 1000 >report.txt
+        "$PYPROF" report --full --sort "$sort" --top 1000 >report.txt
         column=$([ "$sort" = self ] && echo 3 || echo 5)
         awk -v column="$column" '/^ +SELF/ { last = 101 } $2 == "s" && $4 == "%" && $6 == "%" { if ($column > last) exit 1; last = $column }' report.txt ||
             fail "not by $sort: $(cat report.txt)"
@@ -105,7 +194,7 @@ rows_of() {
     status=0
     "$PYPROF" report --sort name 2>err.txt || status=$?
     [ "$status" -eq 2 ] || fail "status $status"
-    lines_of err.txt 1 "takes 'self' or 'total'"
+    lines_of err.txt 1 "takes 'self', 'total' or 'cpu-per-request'"
 }
 
 @test "report: lines of the application's function, though the work is done in the standard library" {
@@ -122,9 +211,8 @@ while time.process_time() < end:
 END
     touch -d '1 hour ago' app.py
     until_sampled 'encode .*iterencode' profiled "$PYTHON" app.py
-    "$PYPROF" report >report.txt
-    grep -qE '^Lines of encode \(.*app.py\), with all that they call' report.txt || fail "$(cat report.txt)"
-    grep -qE '^ +[0-9.]+ s +[0-9.]+ % +5  return json.dumps' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --full >report.txt
+    grep -A 1 'LINE OF THE APPLICATION, libraries included$' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ %  app.py:5 +return json.dumps' || fail "$(cat report.txt)"
 }
 
 @test "report: the lines are those of the function that has the hottest line, whatever its callees" {
@@ -155,8 +243,8 @@ many(time.process_time())
 END
     touch -d '1 hour ago' app.py
     profiled "$PYTHON" app.py
-    "$PYPROF" report >report.txt
-    grep -A 2 '^Lines of spread (app.py), with all that they call outside' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ % +6  alpha' ||
+    "$PYPROF" report --full >report.txt
+    grep -A 1 'LINE OF THE APPLICATION, libraries included$' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ %  app.py:6 +alpha' ||
         fail "$(cat report.txt)"
     "$PYPROF" report --json >report.json
     "$PYTHON" -c '
@@ -189,7 +277,7 @@ END
         touch -d '1 hour ago' app.pyz
         rm -rf pyprof.out
         profiled "$PYTHON" app.pyz
-        "$PYPROF" report | grep -qE '^ +0\.[0-9]+ s +[0-9.]+ % +4  while time.thread_time' || fail "$("$PYPROF" report)"
+        "$PYPROF" report lines | grep -qE '^ +0\.[0-9]+ s +[0-9.]+ %  work.py:4 +while time.thread_time' || fail "$("$PYPROF" report lines)"
         "$PYPROF" annotate package/work.py | grep -qE ' 4 +while time.thread_time' || fail "$("$PYPROF" annotate package/work.py)"
         # Whatever has become of the archive, it is read without harm.
         for ((size = $(stat -c %s app.pyz); size > 0; size -= 7)); do
@@ -207,7 +295,7 @@ def root():
     end = time.thread_time() + 0.3
     while time.thread_time() < end: pass
 root()""", "page.html", "exec"))'
-    for verb in report "annotate page.html"; do
+    for verb in "report lines" "annotate page.html"; do
         # shellcheck disable=SC2086 # words
         "$PYPROF" $verb | unwrapped | grep -q 'a template: lines of the Python code that its engine made of it' || fail "$("$PYPROF" $verb)"
         # shellcheck disable=SC2086 # words
@@ -242,13 +330,13 @@ END
 @test "report: CPU time by package, as a sum and as a table" {
     write_packages
     until_sampled 'beta/core' profiled "$PYTHON" app.py
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     unwrapped <report.txt >flat.txt
     grep -qE 'By package: alpha [0-9.]+ %, beta [0-9.]+ %' flat.txt || fail "$(cat report.txt)"
     "$PYPROF" report --by package >report.txt
     awk '/^ +CPU SAMPLES  PACKAGE/ { on = 1; next } !NF { on = 0 } on' report.txt >packages.txt
-    between 99 "$(awk '{ sum += $3 } END { printf "%.0f", sum }' packages.txt)" 101 "percent"
-    [ "$(awk '{ print $6 }' packages.txt | head -n 2 | tr '\n' ' ')" = "alpha beta " ] || fail "$(cat report.txt)"
+    between 99 "$(awk '$2 == "s" { sum += $3 } END { printf "%.0f", sum }' packages.txt)" 101 "percent"
+    [ "$(awk '$2 == "s" { print $6 }' packages.txt | head -n 2 | tr '\n' ' ')" = "alpha beta " ] || fail "$(cat report.txt)"
     ! awk '{ print $6 }' packages.txt | grep made || fail "$(cat report.txt)"
     "$PYPROF" report --json | /usr/bin/python3 -c '
 import json, sys
@@ -300,11 +388,11 @@ while time.process_time() < end:
 time.sleep(float(sys.argv[1]))
 END
     until_sampled 'module' profiled "$PYTHON" app.py 6 0.05
-    "$PYPROF" report | unwrapped >flat.txt
+    "$PYPROF" report --full | unwrapped >flat.txt
     grep -qE 'Hint: the program waited (8|9)[0-9] % of the [0-9.]+ s' flat.txt || fail "$(cat flat.txt)"
     rm -r pyprof.out
     until_sampled 'module' profiled "$PYTHON" app.py 0 0.5
-    "$PYPROF" report | unwrapped >flat.txt
+    "$PYPROF" report --full | unwrapped >flat.txt
     ! grep -q 'the program waited' flat.txt || fail "$(cat flat.txt)"
     # A child that is not profiled used the CPU: the kernel has billed it to the run. On a busy machine it waits itself.
     for _ in 1 2 3 4 5; do
@@ -312,7 +400,7 @@ END
         "$PYPROF" run -- "$PYTHON" -c 'import subprocess, sys
 sum(range(2000000))
 subprocess.run([sys.executable, "-c", "sum(range(40000000))"], env={})' 2>err.txt
-        "$PYPROF" report | unwrapped >flat.txt
+        "$PYPROF" report --full | unwrapped >flat.txt
         grep -q 'the program waited' flat.txt || return 0
     done
     fail "$(cat flat.txt)"
@@ -361,15 +449,15 @@ sum(i * i for i in range(1000000))
 thread.join()
 END
     until_sampled 'gomp_barrier_wait' profiled "$PYTHON" app.py
-    "$PYPROF" report | unwrapped >flat.txt
+    "$PYPROF" report --full | unwrapped >flat.txt
     grep -qE 'Hint: [0-9.]+ % of the CPU time went to threads .* \(gomp_barrier_wait\)\. With OMP_WAIT_POLICY=passive' flat.txt || fail "$(cat flat.txt)"
-    "$PYPROF" report --native=none | unwrapped >flat.txt
+    "$PYPROF" report --full --native=none | unwrapped >flat.txt
     grep -qE 'Hint: .* \(gomp_barrier_wait\)\.' flat.txt || fail "without native functions: $(cat flat.txt)"
 }
 
 @test "report: how much ran in Python code, in the interpreter's C code and in libraries" {
     /usr/bin/python3 "$ROOT/tests/web/logs.py" example app.pyprof
-    "$PYPROF" report app.pyprof >report.txt
+    "$PYPROF" report --full app.pyprof >report.txt
     grep -qxF "CPU: Python code 10.1 %, Python's own C code 0.0 %, native libraries 86.7 %" report.txt || fail "$(cat report.txt)"
 }
 
@@ -388,7 +476,7 @@ while time.process_time() < end:
     spin(100000)
 END
     until_sampled first_ profiled "$PYTHON" app.py
-    "$PYPROF" report --native=all >report.txt
+    "$PYPROF" report --full --native=all >report.txt
     grep -qE '  first_x+…x+_last \(long\.so\)$' report.txt || fail "$(cut -c 1-300 report.txt)"
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 202 ] || fail "long rows"
     "$PYPROF" report --json | grep -qF "$name" || fail "not in JSON"
@@ -417,7 +505,7 @@ for row in report["functions"] + report["python"] + report["packages"]:
 first = report["python"][0]
 assert 0.02 < first["self_high"] - first["self_low"] < 0.5, first
 END
-    "$PYPROF" report --ci --top 3 >report.txt
+    "$PYPROF" report --full --ci --top 3 >report.txt
     awk '/^ +SELF +95 % RANGE +TOTAL/ { found = 1; next }
         found && split($5, range, "–") == 2 { rows++; if ($3 < range[1] || $3 > range[2]) exit 1 } !NF { found = 0 }
         END { exit rows < 3 }' report.txt || fail "$(cat report.txt)"
@@ -447,7 +535,7 @@ for pid in children:
     os.waitpid(pid, 0)
 END
     until_sampled 'work' profiled "$PYTHON" app.py and an argument
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     master=$(sed -nE 's/.* ([0-9]+) .*app.py and an argument \(master\)$/\1/p' report.txt)
     [ -n "$master" ] || fail "$(cat report.txt)"
     [ "$(grep -cE " [0-9]+ worker of $master\$" report.txt)" -eq 2 ] || fail "$(cat report.txt)"
@@ -457,11 +545,11 @@ END
 @test "report: its program as it was typed, and what to type next with the profile's path" {
     printf 'import time\nend = time.process_time() + 0.5\nwhile time.process_time() < end:\n    sum(range(1000))\n' >app.py
     until_sampled 'module' profiled "$PYTHON" app.py 1
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     head -n 1 report.txt | grep -qE '^python[0-9.]* app.py 1$' || fail "$(head -n 2 report.txt)"
     grep -qE '^Next: pyprof annotate app.py  ' report.txt || fail "$(tail -n 3 report.txt)"
     mv pyprof.out 'else where'
-    PYPROF_OUT="else where" "$PYPROF" report >report.txt
+    PYPROF_OUT="else where" "$PYPROF" report --full >report.txt
     next=$(sed -nE 's/^(Next:|     ) pyprof (annotate|flame) (.*)   \(.*/\2 \3/p' report.txt)
     [ "$(wc -l <<<"$next")" -eq 2 ] || fail "$(tail -n 3 report.txt)"
     while read -r line; do
@@ -471,7 +559,7 @@ END
 
 @test "report: the accounting is one line unless something is missing" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     unwrapped <report.txt >flat.txt
     grep -qE ' [0-9.]+ % of the kernel.s [0-9.]+ s since Python.s start accounted for; the profiler used [0-9.]+ (s|ms|µs) of it \([0-9.]+ %\)' flat.txt || fail "$(cat report.txt)"
     unsampled=$("$PYPROF" info --json | /usr/bin/python3 -c 'import json, sys; total = json.load(sys.stdin)["total"]; print(int(100 * total["unsampled_ns"] / total["cpu_ns"]))')
@@ -497,7 +585,7 @@ END
     until_sampled 'spin' profiled "$PYTHON" app.py
     "$PYPROF" annotate app.py >annotated.txt
     ! grep -qE 'line unknown|^.{26} +0  ' annotated.txt || fail "$(cat annotated.txt)"
-    "$PYPROF" report >report.txt
+    "$PYPROF" report --full >report.txt
     ! grep -qE '^ +[0-9.]+ s +[0-9.]+ % +\?' report.txt || fail "$(cat report.txt)"
     # One figure for one function, in the report and as the sum of its lines.
     of_report=$(rows_of_json spin)
@@ -555,10 +643,10 @@ def work_of_the_program(end):
 work_of_the_program(time.process_time() + 0.5)
 END
     until_sampled 'work_of_the_program' profiled "$PYTHON" "$directory/application.py"
-    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report | sed 's/\x1b\[[0-9;]*[mK]//g; s/.*\r//' >screen.txt
+    /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 "$PYPROF" report --full | sed 's/\x1b\[[0-9;]*[mK]//g; s/.*\r//' >screen.txt
     grep -qE ' work_of_the_program \([^ ]*…/application\.py:2\)$' screen.txt || fail "$(cat screen.txt)"
     ! grep -vE '^pyprof: ' screen.txt | grep -E '.{81}' || fail "wider than 80: $(cat screen.txt)"
-    "$PYPROF" report | grep -q "work_of_the_program (.*$directory/application.py:2)" || fail "cut in a pipe: $("$PYPROF" report)"
+    "$PYPROF" report --full | grep -q "work_of_the_program (.*$directory/application.py:2)" || fail "cut in a pipe: $("$PYPROF" report)"
 }
 
 @test "processes of multiprocessing are told by what they do; several launches together are told as such" {
@@ -573,7 +661,7 @@ if __name__ == "__main__":
         pool.join()
 CODE
     profiled "$PYTHON" pool.py
-    "$PYPROF" report --top 20 >report.txt
+    "$PYPROF" report --full --top 20 >report.txt
     [ "$(grep -cE "[0-9]+ worker of [0-9]+ \(multiprocessing, spawned\)$" report.txt)" -eq 2 ] || fail "$(cat report.txt)"
     ! grep -q 'spawn_main(tracker' report.txt || fail "$(cat report.txt)"
     # The command that starts a worker is no code of the program.
@@ -582,5 +670,80 @@ CODE
     grep -q '^work (pool.py:2)' rows.txt && ! grep '<string>' rows.txt || fail "$(cat report.txt)"
     ! grep -q ' of [0-9]* runs,' report.txt || fail "$(cat report.txt)"
     profiled "$PYTHON" -c 'sum(range(3000000))'
-    "$PYPROF" report --all | grep -qE '^[0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"
+    "$PYPROF" report --all | grep -qE '; [0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"
+}
+
+# calls: writes calls.pyprof: who calls whom is known, and what modules import.
+calls() {
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 - <<'END'
+import logs
+
+log = logs.Log()
+
+
+def code(name, line=10, file="/srv/app/app.py"):
+    return logs.python(name, file, line)
+
+
+def module(file):
+    return code("<module>", 1, "/usr/lib/python3.12/" + file)
+
+
+load = code("_find_and_load", 1300, "<frozen importlib._bootstrap>")
+main, first, second, walk, leaf = (code(name, 10 * line) for line, name in enumerate("<module> first second walk leaf".split(), 1))
+for ms, frames in (
+    (300, [main, first, walk]),
+    (200, [main, second, walk, walk, leaf]),
+    (100, [main, second, walk, walk]),
+    (50, [main, second, leaf]),
+    (40, [main, load, load]),
+    (30, [main, load, module("json/__init__.py")]),
+    (80, [main, load, module("json/__init__.py"), load, module("json/decoder.py"), leaf]),
+    (20, [main, first, load, module("zipfile.py")]),
+):
+    log.sample("MainThread", frames, ms * 1000000, 0, True, ms // 10)
+log.write("calls.pyprof")
+END
+}
+
+@test "report --callers and --callees give out all that a function has in total, of a recursive one too" {
+    calls
+    # "seconds per cent function" of each row
+    neighbours() {
+        "$PYPROF" report "$@" calls.pyprof | awk '/ in total:$/ { on = 1; next } !NF { on = 0 } on { print $1, $3, $5, $6 }'
+    }
+    "$PYPROF" report --callers '^walk ' calls.pyprof | grep -qF 'Callers of ^walk , which has 0.60 s, 73.2 % of the CPU time, in total:'
+    printf '0.30 50.0 first (app.py:20)\n0.30 50.0 second (app.py:30)\n' | diff <(neighbours --callers '^walk ' | sort) -
+    printf '0.40 66.7 itself \n0.20 33.3 leaf (app.py:50)\n' | diff <(neighbours --callees '^walk ') -
+    printf '0.82 100.0 (none: it\n' | diff <(neighbours --callers '^<module> .app') -
+    "$PYPROF" report --json --callees '^walk ' calls.pyprof | /usr/bin/python3 -c '
+import json, sys
+assert [(row["text"], row["cpu_ns"]) for row in json.load(sys.stdin)["callees"]] == [("itself", 400000000), ("leaf (app.py:50)", 200000000)]'
+}
+
+@test "report imports: a tree of what modules cost by themselves and with what they import; all of it adds up" {
+    calls
+    "$PYPROF" report imports calls.pyprof | awk '/  MODULE/ { on = 1; next } !NF { on = 0 } on' >tree.txt
+    diff tree.txt - <<'END'
+   0.17 s  20.7 %    4.9 %  all imports
+   0.11 s  13.4 %    3.7 %    json
+   0.08 s   9.8 %    9.8 %      json.decoder
+   0.02 s   2.4 %    2.4 %    zipfile
+END
+    "$PYPROF" report imports --top 1 calls.pyprof | grep -qF 'and 2 more (--top 3)'
+    # What the application's own code does is not the import's.
+    "$PYPROF" report calls.pyprof | grep -qE '^ +0\.09 s +11\.0 % +11\.0 %  \[imports\] +' || fail "$("$PYPROF" report calls.pyprof)"
+}
+
+@test "--hide takes frames out of all stacks, and no CPU time, in every view" {
+    calls
+    "$PYPROF" export --format collapsed --hide '^(walk|second) ' calls.pyprof | grep -v '^\[accounting' >stacks.txt
+    ! grep -E 'walk|second' stacks.txt || fail "$(cat stacks.txt)"
+    grep -qxF '<module> (app.py:10);leaf (app.py:50) 250000000' stacks.txt || fail "$(cat stacks.txt)"
+    [ "$(awk '{ sum += $NF } END { print sum }' stacks.txt)" -eq 820000000 ]
+    "$PYPROF" report --json --hide . calls.pyprof | /usr/bin/python3 -c '
+import json, sys
+report = json.load(sys.stdin)
+assert [row["text"] for row in report["functions"]] == ["[code of others]"] and report["shown_ns"] == 820000000, report["functions"]'
+    "$PYPROF" report --hide walk calls.pyprof | grep -qF 'pyprof flame --hide walk calls.pyprof'
 }

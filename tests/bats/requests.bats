@@ -288,11 +288,15 @@ assert 1.3 < after / before < 1.7 and rows["/search"]["measured_requests"] == [1
 
 shown() {
     calls a 200 30
-    "$PYPROF" report a >report.txt
+    "$PYPROF" report endpoints a >report.txt
     grep -qE '^ +CPU +REQUESTS +CPU/REQ +p50 +p99 +ENDPOINT +MOST OF IT IN$' report.txt || fail "$(cat report.txt)"
     shows report.txt 1 ' % +200 +[34]\.[0-9]+ ms +[345]\.[0-9]+ ms +[4-9]\.[0-9]+ ms +/light +[0-9]+ % '
     unwrapped <report.txt | grep -q 'p50 and p99, to an eighth: requests by their thread' || fail "$(cat report.txt)"
     "$PYPROF" diff a a | grep -q -e '--by endpoint compares the CPU time of a request' || fail "$("$PYPROF" diff a a)"
+    "$PYPROF" report --json --by endpoint --sort cpu-per-request a | /usr/bin/python3 -c '
+import json, sys
+each = [row.get("cpu_per_request_ns", 0) for row in json.load(sys.stdin)["by"]]
+assert each == sorted(each, reverse=True) and each[0] > 0, each'
     "$PYPROF" report --ci --by endpoint a >ci.txt
     shows ci.txt 1 ' 200 +[34]\.[0-9]+ ms +[0-9.]+ ms–[0-9.]+ ms +'
     "$PYPROF" top --by endpoint --count 1 a >top.txt
@@ -308,6 +312,8 @@ shown() {
     for columns in 80 60 120; do
         /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" "$columns" "$PYPROF" report a >narrow.txt
         grep -q 'REQUESTS.*CPU/REQ' narrow.txt || fail "$(cat narrow.txt)"
+        # What most is in goes to a line of its own before it is left out.
+        grep -qE ' 200 .*  /light +[0-9]+ % |^ +[0-9]+ % of it in ' narrow.txt || fail "$columns: $(cat narrow.txt)"
     done
 }
 
@@ -473,7 +479,7 @@ for _ in range(50):
     libpyprof.request("/stream", cpu_ns=10_000_000)
 END
     profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py
-    "$PYPROF" report | unwrapped >report.txt
+    "$PYPROF" report endpoints | unwrapped >report.txt
     unwrapped <report.txt | grep -q 'CPU/REQ of /page has more than its requests. own thread used, 2.00 ms each' || fail "$(cat report.txt)"
     grep -qF 'Requests of /stream took 10.0 ms each by' report.txt || fail "$(cat report.txt)"
 }

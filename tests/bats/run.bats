@@ -48,7 +48,7 @@ os.wait()' 2>err.txt
     tail -n 1 err.txt | grep -q ', 2 processes; next: ' || fail "$(cat err.txt)"
     next=$(sed -n 's/.*; next: pyprof //p' err.txt)
     eval "\"$PYPROF\" $next" >report.txt
-    grep -q '^2 processes' report.txt || fail "$next: $(cat report.txt)"
+    grep -q '; 2 processes, ' report.txt || fail "$next: $(cat report.txt)"
 }
 
 @test "pyprof run: where the directory cannot be written, it says so before it starts, once, and where the profile is" {
@@ -67,7 +67,7 @@ os.wait()' 2>err.txt
     PYPROF_OUT=elsewhere "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 >out.txt 2>err.txt
     head -n 1 err.txt | grep -q '; to watch it run: pyprof top elsewhere$' || fail "$(cat err.txt)"
     tail -n 1 err.txt | grep -q '; next: pyprof report elsewhere$' || fail "$(cat err.txt)"
-    PYPROF_OUT=elsewhere "$PYPROF" report >report.txt
+    PYPROF_OUT=elsewhere "$PYPROF" report --full >report.txt
     grep -q 'pyprof flame elsewhere ' report.txt || fail "$(cat report.txt)"
     PYPROF_OUT=elsewhere "$PYPROF" run -o pyprof.out -- true 2>err.txt
     grep -q '; to watch it run: pyprof top pyprof.out$' err.txt || fail "$(cat err.txt)"
@@ -302,17 +302,28 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     done
 }
 
+@test "pyprof run on a terminal ends with the report, none of which goes to the command's stdout" {
+    # shellcheck disable=SC2016 # the inner shell's
+    NO_COLOR=1 /usr/bin/python3 "$BATS_TEST_DIRNAME/lib/on_terminal.py" 80 bash -c '"$@" >out.txt' - "$PYPROF" run -- "$PYTHON" "$WORKLOADS/spin.py" 0.3 |
+        sed 's/.*\r//; s/\x1b\[K//' >screen.txt
+    printf 'ready\ndone\n' | diff - out.txt
+    grep -qE '^pyprof: [0-9]+ samples, [^;]*$' screen.txt || fail "$(cat screen.txt)"
+    sed -n '/^pyprof: [0-9]* samples/,$p' screen.txt | sed 1,2d >report.txt
+    grep -q '^ *SELF+LIBRARIES  *TOTAL  OWN FUNCTION' report.txt || fail "$(cat screen.txt)"
+    [ "$(wc -l <report.txt)" -le 22 ] && grep -qE '^Next: pyprof annotate spin.py   ' report.txt || fail "$(cat report.txt)"
+}
+
 @test "pyprof report: functions with self and total, accounting" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
-    "$PYPROF" report >report.txt 2>err.txt
+    "$PYPROF" report --full >report.txt 2>err.txt
     [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
     grep -qE 'spin \(.*spin\.py:[0-9]+\)' report.txt || fail "no function: $(cat report.txt)"
     for word in "python code" self total 'accounted for' 'the profiler used'; do
         unwrapped <report.txt | grep -qi "$word" || fail "the report does not name $word: $(cat report.txt)"
     done
     # The same from the file and from the directory's name.
-    "$PYPROF" report pyprof.out >directory.txt
-    "$PYPROF" report "$(log_files)" >file.txt
+    "$PYPROF" report --full pyprof.out >directory.txt
+    "$PYPROF" report --full "$(log_files)" >file.txt
     diff <(sed '/^Next/,$d' report.txt) <(sed '/^Next/,$d' directory.txt) || fail "the default is not pyprof.out"
     diff <(grep -c spin directory.txt) <(grep -c spin file.txt) || fail "file and directory differ"
 }
@@ -372,7 +383,7 @@ fits() {
     for _ in 1 2; do
         profiled "$PYTHON" a/rather/long/name/of/a/directory/app.py and many arguments behind it, so that it is long
     done
-    for verb in report "report --threads --processes" "report --lines" "report --ci" "report --by package --ci" info runs diff "annotate app.py" "annotate app.py --ci"; do
+    for verb in report "report --full" "report --threads --processes" "report --lines" "report --ci" "report own --ci" "report --by package --ci" info runs diff "annotate app.py" "annotate app.py --ci"; do
         # shellcheck disable=SC2086
         on_terminal $verb >screen.txt
         fits screen.txt "$verb"
@@ -385,7 +396,7 @@ fits() {
         ! grep -q $'\x1b' text.txt || fail "$verb: colours: $(cat -v text.txt)"
     done
     # Names are whole where they are not cut.
-    "$PYPROF" report 2>/dev/null >text.txt
+    "$PYPROF" report --full 2>/dev/null >text.txt
     grep -qE "$(printf 'a_long_name_%.0s' {1..9})(\.<locals>[^ ]*)? \(" text.txt || fail "$(cat text.txt)"
     for verb in "" $("$PYPROF" manpage list); do
         # shellcheck disable=SC2086

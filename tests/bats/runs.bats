@@ -69,7 +69,7 @@ END
     [ "$(processes --run "$run")" -eq 8 ] || fail "$("$PYPROF" info --run "$run")"
     "$PYPROF" merge --run "$run" -o one.bin
     [ "$(processes one.bin)" -eq 8 ] || fail "$("$PYPROF" info one.bin)"
-    [ "$("$PYPROF" report --run "$run" | sed -n 2p | cut -d, -f1)" = "8 processes" ] || fail "$("$PYPROF" report --run "$run")"
+    [ "$("$PYPROF" report --full --run "$run" | sed -n 2p | cut -d, -f1)" = "8 processes" ] || fail "$("$PYPROF" report --run "$run")"
 }
 
 @test "what a shell runs at the same time is one run; what it runs later, and what job control starts, are others" {

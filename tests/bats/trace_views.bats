@@ -61,7 +61,7 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     for kind in 0 1 2; do
         mkdir "$kind"
         /usr/bin/python3 "$ROOT/tests/web/logs.py" untraced "$kind/log.pyprof" "$kind"
-        "$PYPROF" report "$kind" >report.txt
+        "$PYPROF" report --full "$kind" >report.txt
         unwrapped <report.txt | grep -F "Warning: PYPROF_TRACES=0.5: " | grep -qF "${text[kind]}" || fail "$(cat report.txt)"
         "$PYPROF" info "$kind" >info.txt
         unwrapped <info.txt | grep -F "PYPROF_TRACES=0.5: " | grep -qF "${text[kind]}" || fail "$(cat info.txt)"
@@ -118,8 +118,8 @@ log.write("named.pyprof")'
     grep -qE "^      pyprof report --trace $CART logs" report.txt || fail "$(cat report.txt)"
     made only 1
     "$PYPROF" report only >report.txt
-    grep -A1 -F '2.00 s in 200 samples are [not selected]: PYPROF_TRACES=0.01,only' report.txt >/dev/null || fail "$(cat report.txt)"
-    grep -qE '2\.00 s +93\.3 % +93\.3 %  \[not selected\]$' report.txt || fail "$(cat report.txt)"
+    grep -A1 -F '2.00 s are [not selected] by PYPROF_TRACES=0.01,only' report.txt >/dev/null || fail "$(cat report.txt)"
+    grep -qE '2\.00 s +93\.3 % +200  \[not selected\] +100 % ' report.txt || fail "$(cat report.txt)"
     "$PYPROF" report --by span only >report.txt
     grep -qE '^ +2\.00 s +93\.3 % +200  \[not selected\]' report.txt || fail "$(cat report.txt)"
     "$PYPROF" top --count 1 --by span only >top.txt

@@ -32,6 +32,20 @@ TEST(frames_keep_name_and_line)
     }
 }
 
+TEST(names_lose_directories_then_the_place)
+{
+    static const struct {
+        uint32_t columns;
+        const char *fitted;
+    } cases[] = {{0, "rank → price (shop/api/views.py:12)"}, {27, "rank → price (views.py:12)"}, {20, "rank → price"}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pt_buffer out = {0};
+        pt_fit_name(&out, "rank → price (shop/api/views.py:12)", cases[i].columns);
+        assert_string_equal(out.data, cases[i].fitted);
+        pt_buffer_free(&out);
+    }
+}
+
 /* Whatever the widths are, the result fits, and has the line number and the end of the file's name. */
 TEST(all_widths)
 {

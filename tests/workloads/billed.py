@@ -74,7 +74,7 @@ if first:
     known = last["before_start_ns"] + last["cpu_ns"] + last["children_ns"]
     assert known <= billed, f"{known} of it known, {billed} billed"
 
-report = " ".join(subprocess.check_output([pyprof, "report", out], text=True).split())
+report = " ".join(subprocess.check_output([pyprof, "report", "--full", out], text=True).split())
 parts = re.search(r"billed the whole run at least ([0-9.]+) s: these ([0-9.]+) s, and at least ([0-9.]+) s ", report)
 assert parts, report
 whole, inside, outside = map(float, parts.groups())

@@ -90,3 +90,23 @@ void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns)
     append_cut(out, path.data ? path.data : "", room, base ? pt_shown_width(base) : room * 3 / 4);
     pt_buffer_format(out, "%s)", line);
 }
+
+void pt_fit_name(struct pt_buffer *out, const char *text, uint32_t columns)
+{
+    const char *place = NULL;
+    for (const char *next = strstr(text, " ("); next; next = strstr(next + 1, " ("))
+        place = next;
+    PT_AUTO_BUFFER name = {0};
+    if (!columns || !place || place == text || pt_shown_width(text) <= columns) {
+        pt_fit_text(out, text, columns);
+        return;
+    }
+    pt_buffer_append(&name, text, (size_t)(place - text));
+    const char *slash = strrchr(place, '/');
+    if (slash) {
+        pt_buffer_format(&name, " (%s", slash + 1);
+        if (pt_shown_width(name.data) > columns)
+            name.data[place - text] = '\0';
+    }
+    pt_fit_text(out, name.data, columns);
+}

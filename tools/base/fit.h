@@ -12,4 +12,8 @@ void pt_fit_text(struct pt_buffer *out, const char *text, uint32_t columns);
  * line number or the end of the path. */
 void pt_fit_frame(struct pt_buffer *out, const char *text, uint32_t columns);
 
+/* Cuts a frame's text where its name tells more than its place, "rank → price_of (path:line)": directories go first,
+ * then the place, then the name. */
+void pt_fit_name(struct pt_buffer *out, const char *text, uint32_t columns);
+
 #endif

@@ -81,8 +81,23 @@ void pt_message(const char *format, ...)
     va_end(arguments);
 }
 
+/* What the terminal behind a pager is like. */
+static struct {
+    bool known, colour;
+    uint32_t columns;
+} paged;
+
+void pt_print_as_now(void)
+{
+    paged.columns = pt_print_columns(stdout);
+    paged.colour = pt_has_colour(stdout);
+    paged.known = true;
+}
+
 uint32_t pt_print_columns(FILE *out)
 {
+    if (paged.known && out == stdout)
+        return paged.columns;
     struct winsize window;
     if (!isatty(fileno(out)) || ioctl(fileno(out), TIOCGWINSZ, &window) != 0 || window.ws_col < NARROWEST)
         return 0;
@@ -97,6 +112,8 @@ uint32_t pt_print_row_columns(FILE *out)
 
 bool pt_has_colour(FILE *out)
 {
+    if (paged.known && out == stdout)
+        return paged.colour;
     const char *term = getenv("TERM"), *no_colour = getenv("NO_COLOR");
     return isatty(fileno(out)) && term && *term && strcmp(term, "dumb") != 0 && (!no_colour || !*no_colour);
 }

@@ -16,6 +16,9 @@ void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Returns the columns of the terminal; 0 if it is none. */
 uint32_t pt_print_columns(FILE *out);
 
+/* Keeps what stdout's terminal is like: it will be a pipe to a pager on that terminal. */
+void pt_print_as_now(void);
+
 /* Returns the columns of a row with a name in it: those of the terminal, else so many that hardly any path is cut, but
  * names of thousands of characters are, as templates have them. */
 uint32_t pt_print_row_columns(FILE *out);

@@ -19,15 +19,18 @@ enum pt_exit {
     PT_EXIT_NO_COMMAND = 127
 };
 
+/* A word of --sort: what an endpoint uses for a request. */
+#define PT_SORT_REQUEST "cpu-per-request"
+
 struct pt_command_table;
 
 struct pt_cli {
     const struct pt_command_table *commands; /* all that there are; set by main */
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
-    bool intervals, lines, threads, processes, gil, json, ci, traces;
-    const char *output, *format, *unit, *by, *sort, *native; /* NULL: not given */
-    uint64_t delay_ns, duration_ns;                          /* 0: not given, as of the next ones */
-    double fail_above;                                       /* per cent */
+    bool intervals, lines, threads, processes, gil, json, ci, traces, full, no_pager;
+    const char *output, *format, *unit, *by, *sort, *native, *callers, *callees; /* NULL: not given */
+    uint64_t delay_ns, duration_ns;                                              /* 0: not given, as of the next ones */
+    double fail_above;                                                           /* per cent */
     uint32_t top, count, hz; /* rows of a table, number of screens, samples per second */
     char **arguments;        /* the operands, NULL at the end; they point into argv */
     int argument_count;
@@ -69,6 +72,7 @@ struct pt_command {
     const struct pt_option *const *options; /* NULL at the end */
     const char *more;                       /* further paragraphs of the help; NULL: none */
     const char *examples;                   /* lines of shell; NULL: none */
+    const char *words;                      /* that the first operand may be, with blanks between them; NULL: none */
     bool runs_command;                      /* the operands are a command line with options of its own */
     bool hidden;                            /* left out of help, manual pages and completions */
     void (*table)(struct pt_buffer *text);  /* appends a table, which the help shows before `more`; NULL: none */

@@ -25,6 +25,7 @@ struct pt_selection {
     uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *not_thread, *focus, *ignore;
+    const char *hide;  /* frames that match are in no stack: their CPU time is their callers' */
     const char *trace; /* hexadecimal digits that its id begins with; with this, request PT_TRACES_ONLY */
     bool no_awaiters;  /* stacks are without the tasks that await theirs (task_stacks.h) */
     bool join_pools;   /* CPU of threads without Python is put under what the main thread waits in (pools.h) */

@@ -39,6 +39,7 @@ void pt_append_selection(struct pt_buffer *line, const struct pt_selection *sele
 
 void pt_append_stack_options(struct pt_buffer *line, const struct pt_selection *select)
 {
+    append_text(line, "hide", select->hide);
     if (select->native != PT_NATIVE_LIBRARIES)
         pt_buffer_text(line, select->native == PT_NATIVE_NONE ? " --native=none" : " --native=all");
     if (select->no_awaiters)

@@ -11,7 +11,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile);
 /* Appends the options that leave samples out, a blank before each. */
 void pt_append_selection(struct pt_buffer *line, const struct pt_selection *select);
 
-/* Appends the options that change stacks: --native, --no-awaiters, --join-pools. */
+/* Appends the options that change stacks: --hide, --native, --no-awaiters, --join-pools. */
 void pt_append_stack_options(struct pt_buffer *line, const struct pt_selection *select);
 
 #endif

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../model/frame_text.h"
 #include "../model/selection.h"
 #include "../model/task_stacks.h"
@@ -78,17 +79,24 @@ static bool *threads_with(const struct pt_profile *profile, const char *pattern)
     return matching;
 }
 
+/* Returns, by frame, whether its text matches. The caller frees. */
+static bool *frames_with(const struct pt_profile *profile, const regex_t *regex)
+{
+    bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    PT_AUTO_BUFFER text = {0};
+    for (uint32_t i = 0; regex && i < profile->frames.count; i++) {
+        pt_buffer_clear(&text);
+        pt_frame_text(&text, profile, i, false);
+        frames[i] = regexec(regex, text.data, 0, NULL, 0) == 0;
+    }
+    return frames;
+}
+
 /* Returns, by node, whether a frame of the stack that ends there matches; NULL: none does. */
 static bool *nodes_with(struct pt_profile *profile, const regex_t *regex)
 {
-    PT_AUTO_FREE bool *frames = pt_alloc(profile->frames.count, sizeof *frames);
+    PT_AUTO_FREE bool *frames = frames_with(profile, regex);
     bool *nodes = pt_alloc(profile->nodes.count, sizeof *nodes);
-    PT_AUTO_BUFFER text = {0};
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        pt_buffer_clear(&text);
-        pt_frame_text(&text, profile, i, false);
-        frames[i] = regex && regexec(regex, text.data, 0, NULL, 0) == 0;
-    }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         nodes[i] = nodes[node->parent] || frames[node->frame];
@@ -222,6 +230,30 @@ static void add_tasks(struct pt_profile *profile)
     }
 }
 
+/* Takes frames out of all stacks: their CPU time is their callers'. */
+static void hide_frames(struct pt_profile *profile, const char *pattern)
+{
+    regex_t regex;
+    if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
+        return;
+    PT_AUTO_FREE bool *hidden = frames_with(profile, &regex);
+    regfree(&regex);
+    uint32_t nodes = profile->nodes.count, others = pt_add_pseudo(profile, PP_PSEUDO_OTHERS), count;
+    PT_AUTO_FREE uint32_t *without = pt_alloc(nodes, sizeof *without);
+    for (uint32_t i = 1; i < nodes; i++) {
+        const struct pt_node node = profile->nodes.items[i];
+        uint32_t parent = without[node.parent];
+        without[i] = hidden[node.frame] ? parent : pt_add_node(profile, parent, node.frame);
+    }
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        struct pt_sample sample = samples[i];
+        if (sample.node) /* node 0: when a thread was busy */
+            sample.node = without[sample.node] ?: pt_add_node(profile, 0, others);
+        pt_add_sample(profile, &sample);
+    }
+}
+
 static void fold_samples(struct pt_profile *profile, enum pt_native native)
 {
     PT_AUTO(pt_fold_free) struct pt_fold fold = {.native = native};
@@ -271,6 +303,8 @@ bool pt_select(struct pt_profile *profile)
     bool has_group = !by || pt_has_group(profile, by); /* what is selected may all be (none) */
     if (pt_selects_names(select) || pt_selects_contents(select))
         drop_samples(profile, select);
+    if (select->hide)
+        hide_frames(profile, select->hide);
     sum_kinds(profile);
     profile->spinning = spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)

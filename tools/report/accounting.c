@@ -78,10 +78,26 @@ static void print_open_ends(const struct pt_profile *profile)
                text.data, ends.killed ? "; what was not written by then is missing" : "");
 }
 
+double pt_report_accounted(const struct pt_report *report)
+{
+    const struct pt_accounting *sum = &report->sum;
+    uint64_t difference = difference_of(sum);
+    return pt_percent(sum->cpu_ns > difference ? sum->cpu_ns - difference : 0, sum->cpu_ns);
+}
+
+void pt_report_warnings(const struct pt_report *report, void (*each)(void *data, const char *text), void *data)
+{
+    PT_AUTO_BUFFER no_traces = {0};
+    pt_summary_warnings(report->profile, PT_NONE, each, data);
+    pt_trace_sources_append(&no_traces, report->profile, PT_NONE, PT_NONE);
+    if (no_traces.length)
+        each(data, no_traces.data);
+}
+
 void pt_report_accounting(const struct pt_report *report)
 {
     const struct pt_accounting *sum = &report->sum;
-    uint64_t difference = difference_of(sum), accounted = sum->cpu_ns > difference ? sum->cpu_ns - difference : 0;
+    uint64_t difference = difference_of(sum);
     struct pt_buffer own = {0};
     pt_append_duration(&own, (double)sum->own_ns);
     putchar('\n');
@@ -89,7 +105,7 @@ void pt_report_accounting(const struct pt_report *report)
         0, 2,
         "%.1f %% of the kernel's %.2f s since Python's start%s accounted for; the profiler used %s of it (%.1f %%), "
         "which no share includes",
-        pt_percent(accounted, sum->cpu_ns), pt_seconds(sum->cpu_ns), report->profile->selected ? " (all that ran)" : "",
+        pt_report_accounted(report), pt_seconds(sum->cpu_ns), report->profile->selected ? " (all that ran)" : "",
         own.data, pt_percent(sum->own_ns, sum->cpu_ns));
     pt_buffer_free(&own);
     if (pt_percent(difference, sum->cpu_ns) > DIFFERENCE_PERCENT ||
@@ -116,9 +132,5 @@ void pt_report_accounting(const struct pt_report *report)
                            sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
     print_reasons(sum);
     print_open_ends(report->profile);
-    pt_summary_warnings(report->profile, PT_NONE, print_warning, NULL);
-    PT_AUTO_BUFFER no_traces = {0};
-    pt_trace_sources_append(&no_traces, report->profile, PT_NONE, PT_NONE);
-    if (no_traces.length)
-        print_warning(NULL, no_traces.data);
+    pt_report_warnings(report, print_warning, NULL);
 }

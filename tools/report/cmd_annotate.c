@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "../base/pager.h"
 #include "../base/print.h"
 #include "../cli/options.h"
 #include "../load/load.h"
@@ -163,6 +164,8 @@ int pt_cmd_annotate(const struct pt_cli *cli)
     if (!profile)
         return file ? PT_EXIT_DATA : PT_EXIT_USAGE;
     int exit_status = PT_EXIT_USAGE;
+    if (file && !cli->no_pager)
+        pt_pager_start();
     if (file)
         exit_status = annotate(profile, name, cli->ci);
     else

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../base/output.h"
+#include "../base/pager.h"
 #include "../base/print.h"
 #include "../cli/options.h"
 #include "../flame/flame.h"
@@ -284,6 +285,8 @@ int pt_cmd_diff(const struct pt_cli *cli)
     if (b) {
         job.profiles[0] = a;
         job.profiles[1] = b;
+        if (!cli->no_pager && !cli->output)
+            pt_pager_start();
         status = compare(&job);
     }
     pt_profile_free(a);

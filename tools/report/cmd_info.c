@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "../base/pager.h"
 #include "../base/print.h"
 #include "../cli/options.h"
 #include "../load/load.h"
@@ -257,6 +258,8 @@ int pt_cmd_info(const struct pt_cli *cli)
     if (!profile)
         return PT_EXIT_DATA;
     bool written = true;
+    if (!cli->no_pager)
+        pt_pager_start();
     if (cli->json)
         written = print_json(profile);
     else

@@ -16,7 +16,7 @@ void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t
     if (report->cli->request.by)
         pt_report_by(report, process, thread);
     else
-        pt_report_functions(report, process, thread);
+        pt_report_functions(report, process, thread, PT_FUNCTIONS | PT_NATIVE_FUNCTIONS);
 }
 
 /* Puts the class in which a method is defined: null for functions, and before 3.11, which does not tell. */
@@ -190,7 +190,7 @@ static bool is_native(const struct pt_profile *profile, uint32_t frame)
     return profile->frames.items[frame].kind == PP_FRAME_NATIVE;
 }
 
-void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread)
+void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread, unsigned which)
 {
     struct pt_profile *profile = report->profile;
     bool lines = report->cli->lines, all = process == PT_NONE && thread == PT_NONE;
@@ -203,11 +203,13 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     rows.items = python;
     rows.count = count;
     rows.title = lines ? "PYTHON LINE, C code included" : "PYTHON FUNCTION, C code included";
-    pt_rows_print(report, &rows);
+    if (which & PT_FUNCTIONS)
+        pt_rows_print(report, &rows);
     rows.title = lines ? "LINE OF THE APPLICATION" : "FUNCTION OF THE APPLICATION";
     rows.count = keep(profile, python, count, pt_is_application);
     rows.by_total = true;
-    pt_rows_print(report, &rows);
+    if (which & PT_FUNCTIONS)
+        pt_rows_print(report, &rows);
     struct pt_report few = *report;
     few.top = report->cli->top ? report->top : report->top / NATIVE_ROWS_FEWER;
     rows.title = lines ? "NATIVE LINE" : "NATIVE FUNCTION";
@@ -215,6 +217,7 @@ void pt_report_functions(const struct pt_report *report, uint32_t process, uint3
     rows.by_total = false;
     rows.count = keep(profile, totals, total_count, is_native);
     rows.least = NATIVE_FROM;
-    pt_rows_print(&few, &rows);
+    if (which & PT_NATIVE_FUNCTIONS)
+        pt_rows_print(&few, &rows);
     pt_view_free(view);
 }

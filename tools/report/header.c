@@ -15,7 +15,6 @@
 #define STATES_KNOWN_PERCENT 90.0      /* of the CPU time, below which it is mentioned */
 #define WAITED_FROM          50.0      /* per cent of the run's time */
 #define PREEMPTED_NS         10000000u /* what a thread may wait for a CPU after each preemption */
-#define SPINS_FROM           5.0       /* per cent of the CPU time */
 #define NAMELESS_FROM        10.0      /* per cent of the CPU time: from here on names are worth some trouble */
 #define NAMELESS_MIN         1.0       /* per cent, of a module that is named */
 #define NAMELESS_NAMED       4         /* modules to name */
@@ -32,24 +31,31 @@ static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 
 /* The time in which no thread used a CPU is at least the run's less the CPU time of all threads. A thread that was
  * preempted (an involuntary switch) waited for a CPU, which is no property of the program. */
-static void hint_waiting(const struct pt_report *report)
+double pt_report_waited(const struct pt_report *report)
 {
     uint64_t wall_ns = report->sum.wall_ns, preempted_ns = report->sum.involuntary_switches * PREEMPTED_NS;
     uint64_t billed_ns = pt_summary_billed_ns(report->profile); /* with children that are not profiled */
     uint64_t cpu_ns = report->sum.cpu_ns > billed_ns ? report->sum.cpu_ns : billed_ns;
     if (report->profile->selected || wall_ns <= cpu_ns + preempted_ns ||
         pt_percent(wall_ns - cpu_ns - preempted_ns, wall_ns) < WAITED_FROM)
-        return;
-    hint("the program waited %.0f %% of the %.2f s that it ran, if no CPU limit of its container held it back. pyprof "
-         "measures CPU time only: what a program waits for is shown by py-spy dump --pid PID.",
-         pt_percent(wall_ns - cpu_ns, wall_ns), pt_seconds(wall_ns));
+        return 0;
+    return pt_percent(wall_ns - cpu_ns, wall_ns);
+}
+
+static void hint_waiting(const struct pt_report *report)
+{
+    double waited = pt_report_waited(report);
+    if (waited > 0)
+        hint("the program waited %.0f %% of the %.2f s that it ran, if no CPU limit of its container held it back. "
+             "pyprof measures CPU time only: what a program waits for is shown by py-spy dump --pid PID.",
+             waited, pt_seconds(report->sum.wall_ns));
 }
 
 static void hint_spinning(const struct pt_report *report)
 {
     const struct pt_spinning *spinning = &report->profile->spinning;
     double percent = pt_percent(spinning->ns, report->whole_ns);
-    if (percent >= SPINS_FROM)
+    if (percent >= PT_SPINS_FROM)
         hint("%.1f %% of the CPU time went to threads of a native library that wait for each other in a loop (%s). "
              "With %s they do not.",
              percent, spinning->function, spinning->advice);
@@ -138,32 +144,68 @@ static void print_states(const struct pt_report *report)
         putchar('\n');
 }
 
+/* Prints the command, as it was typed. */
+static void print_typed(const struct pt_report *report)
+{
+    PT_AUTO_BUFFER command = {0};
+    pt_typed_command(&command, pt_string(report->profile, pt_summary_first_process(report->profile)->command_line));
+    pt_print_text(stdout, command.data, 0, PT_STYLE_HEADING);
+}
+
+/* Appends how long it ran, and with how many cores. */
+static void append_times(struct pt_buffer *text, const struct pt_report *report)
+{
+    double wall = pt_seconds(report->sum.wall_ns), cpu = pt_seconds(report->program_ns);
+    uint64_t cpus = pt_summary_cpus(report->profile);
+    pt_buffer_format(text, "%.2f s CPU in %.2f s", cpu, wall);
+    if (wall > 0 && cpus)
+        pt_buffer_format(text, ", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
+    else if (wall > 0)
+        pt_buffer_format(text, ", %.2f cores busy", cpu / wall);
+}
+
+static void append_processes(struct pt_buffer *text, const struct pt_report *report)
+{
+    uint32_t count = report->profile->processes.count, runs;
+    pt_buffer_format(text, "%u process%s", count, pt_plural(count, "es"));
+    free(pt_runs_of(report->profile, &runs));
+    if (runs > 1)
+        pt_buffer_format(text, " of %u runs", runs);
+}
+
+static void print_selected(const struct pt_report *report)
+{
+    if (report->profile->selected)
+        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
+               pt_seconds(report->profile->whole_ns));
+}
+
+void pt_report_what_ran(const struct pt_report *report)
+{
+    PT_AUTO_BUFFER text = {0};
+    print_typed(report);
+    append_times(&text, report);
+    pt_buffer_text(&text, "; ");
+    append_processes(&text, report);
+    pt_buffer_text(&text, ", ");
+    append_versions(&text, report->profile);
+    pt_print_text(stdout, text.data, 0, PT_STYLE_PLAIN);
+    print_selected(report);
+}
+
 void pt_report_header(const struct pt_report *report)
 {
-    struct pt_profile *profile = report->profile;
-    PT_AUTO_BUFFER command = {0}, versions = {0}, of_runs = {0};
-    append_versions(&versions, profile);
-    double wall = pt_seconds(report->sum.wall_ns), cpu = pt_seconds(report->program_ns);
-    uint64_t threads = report->sum.threads + report->sum.exited_threads, cpus = pt_summary_cpus(profile);
-    pt_typed_command(&command, pt_string(profile, pt_summary_first_process(profile)->command_line));
-    pt_print_text(stdout, command.data, 0, PT_STYLE_HEADING);
-    uint32_t runs;
-    free(pt_runs_of(profile, &runs));
-    if (runs > 1)
-        pt_buffer_format(&of_runs, " of %u runs", runs);
-    pt_print_paragraph(0, 2, "%u process%s%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", profile->processes.count,
-                       pt_plural(profile->processes.count, "es"), of_runs.length ? of_runs.data : "", threads,
+    PT_AUTO_BUFFER processes = {0}, versions = {0}, times = {0};
+    uint64_t threads = report->sum.threads + report->sum.exited_threads;
+    append_versions(&versions, report->profile);
+    append_processes(&processes, report);
+    append_times(&times, report);
+    print_typed(report);
+    pt_print_paragraph(0, 2, "%s, %" PRIu64 " thread%s, %s: %" PRIu64 " sample%s", processes.data, threads,
                        pt_plural(threads, "s"), versions.data, report->sum.samples,
                        pt_plural(report->sum.samples, "s"));
-    printf("%.2f s CPU in %.2f s", cpu, wall);
-    if (wall > 0 && cpus)
-        printf(", %.2f of %" PRIu64 " cores busy", cpu / wall, cpus);
-    else if (wall > 0)
-        printf(", %.2f cores busy", cpu / wall);
-    putchar('\n');
-    if (profile->selected)
-        printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
-               pt_seconds(profile->whole_ns));
+    puts(times.data);
+    print_selected(report);
     print_code(report);
     print_states(report);
 }

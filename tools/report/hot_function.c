@@ -8,6 +8,7 @@
 #include "../model/frame_text.h"
 #include "../query/group.h"
 #include "../query/package.h"
+#include "../view/own_code.h"
 #include "report.h"
 
 #define OWN      0.25 /* of the samples, that the application's function must have */
@@ -82,7 +83,7 @@ static uint32_t *largest_calls(const struct calls *calls)
 static struct pt_hot_function hot_application_function(const struct pt_profile *profile, const struct calls *calls)
 {
     const struct call *items = calls->items.items;
-    struct pt_hot_function hot = {0, 0};
+    struct pt_hot_function hot = {0};
     PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns); /* by text */
     PT_AUTO_FREE bool *in_library = pt_alloc(calls->items.count, sizeof *in_library);
     PT_AUTO_FREE uint32_t *own = pt_alloc(calls->items.count, sizeof *own);
@@ -98,7 +99,7 @@ static struct pt_hot_function hot_application_function(const struct pt_profile *
             continue;
         ns[own[i]] += call->self_ns;
         if (ns[own[i]] > hot.ns)
-            hot = (struct pt_hot_function){own[i], ns[own[i]]};
+            hot = (struct pt_hot_function){.text = own[i], .ns = ns[own[i]]};
     }
     return hot;
 }
@@ -154,12 +155,6 @@ static struct pt_hot_function hot_path_function(const struct pt_profile *profile
     return hot;
 }
 
-/* CPU time of a function or package, in samples of a value. */
-struct part {
-    uint32_t value, text;
-    uint64_t ns;
-};
-
 enum outside { OUTSIDE_NONE, OUTSIDE_UNKNOWN_ROUTE, OUTSIDE_COUNT };
 
 struct pt_hot_functions {
@@ -167,13 +162,16 @@ struct pt_hot_functions {
     uint32_t *texts;   /* by frame */
     uint32_t *package; /* by node: string that says the package that counts; 0: the application's function does */
     uint32_t *shown;   /* by node: what its samples count for, a string */
-    PT_TABLE_OF(struct part) parts;
+    uint32_t *line_of; /* by node: the application's frame whose line they count for; PT_NONE: none */
+    struct pt_row_parts functions, lines; /* by value: texts of functions or packages, frames */
+    uint32_t imports;                     /* string: the row of these; 0: they have none */
+    bool *in_import;                      /* by node */
+    uint32_t *import_package;             /* by node: text that says the package, a string */
     /* What has no value because servers and event loops run it. */
     bool has_outside;
     uint32_t outside[OUTSIDE_COUNT];                  /* strings */
     uint64_t *outside_ns[OUTSIDE_COUNT], *samples_ns; /* by node; of all samples */
 };
-PT_DEFINE_ADD(static uint32_t add_part, struct pt_hot_functions, parts, struct part, item->value, item->text)
 
 /* Returns, by node, text that says the package if the stack has no function of the application but middleware and an
  * installed package below that; 0 for others. The caller frees. */
@@ -188,7 +186,7 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
         if (application[i] || !pt_has_package(profile, i))
             continue;
         PT_AUTO_BUFFER text = {0};
-        pt_buffer_format(&text, "in %s", pt_string(profile, pt_package_of(profile, i)));
+        pt_buffer_format(&text, PT_HOT_PACKAGE "%s", pt_string(profile, pt_package_of(profile, i)));
         of_frame[i] = pt_intern_text(profile, text.data);
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
@@ -199,19 +197,60 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
     return of_node;
 }
 
+/* Returns the function's text, after that of the application's function that led to it, unless this is middleware or
+ * only starts the program: "rank → price_of (shop.py:7)". */
+static uint32_t with_caller(struct pt_profile *profile, const struct pt_own_code *own, uint32_t node, uint32_t text)
+{
+    if (own->caller[node] == PT_NONE)
+        return text;
+    uint32_t caller = profile->frames.items[own->caller[node]].subject;
+    const char *name = pt_string(profile, profile->functions.items[caller].name);
+    if ((profile->middleware && profile->middleware[caller]) || strcmp(name, "<module>") == 0)
+        return text;
+    PT_AUTO_BUFFER both = {0};
+    pt_buffer_format(&both, "%s → %s", name, pt_string(profile, text));
+    return pt_intern_text(profile, both.data);
+}
+
 /* Fills in, by node, what its samples count for: the innermost function of the application, or the package; without
  * both, or where the values are packages themselves, the innermost function of Python. */
 static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profile, bool by_package)
 {
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
-    PT_AUTO_FREE uint32_t *own = pt_application_frames(profile), *innermost = pt_self_frames(profile);
+    PT_AUTO_FREE uint32_t *innermost = pt_self_frames(profile);
+    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile);
+    hot->in_import = own.in_import;
+    own.in_import = NULL;
     hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);
+    hot->line_of = pt_alloc(profile->nodes.count, sizeof *hot->line_of);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
-        uint32_t frame = own[i] == PT_NONE || hot->package[i] ? innermost[i] : own[i];
+        bool has_own = own.application && own.frame[i] != PT_NONE && !hot->package[i];
+        uint32_t frame = has_own ? own.frame[i] : innermost[i];
+        uint32_t text = frame == PT_NONE ? no_python : hot->texts[frame];
+        hot->line_of[i] = has_own ? frame : PT_NONE;
         hot->shown[i] = hot->package[i] && !by_package ? hot->package[i]
-                        : frame == PT_NONE             ? no_python
-                                                       : hot->texts[frame];
+                        : has_own && !by_package       ? with_caller(profile, &own, i, text)
+                                                       : text;
     }
+}
+
+/* Returns, by node below an import, text that says the package whose code runs. The caller frees. */
+static uint32_t *packages_of_imports(const struct pt_hot_functions *hot, struct pt_profile *profile)
+{
+    uint32_t *packages = pt_packages_by_node(profile);
+    PT_AUTO_FREE uint32_t *texts = pt_alloc(profile->strings.count, sizeof *texts);
+    for (uint32_t i = 0; i < profile->nodes.count; i++) {
+        uint32_t package = packages[i];
+        if (!package || !hot->in_import[i])
+            continue;
+        if (!texts[package]) {
+            PT_AUTO_BUFFER text = {0};
+            pt_buffer_format(&text, PT_HOT_PACKAGE "%s", pt_string(profile, package));
+            texts[package] = pt_intern_text(profile, text.data);
+        }
+        packages[i] = texts[package];
+    }
+    return packages;
 }
 
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
@@ -225,6 +264,8 @@ struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const 
         hot->has_outside |= strcmp(by, with_outside[i]) == 0;
     if (!hot->has_outside)
         return hot;
+    hot->imports = pt_intern_text(profile, PT_IMPORTS);
+    hot->import_package = packages_of_imports(hot, profile);
     hot->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PP_UNKNOWN_ROUTE);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
         hot->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *hot->outside_ns[i]);
@@ -232,10 +273,18 @@ struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const 
     return hot;
 }
 
+uint32_t pt_hot_functions_row(const struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample)
+{
+    return !value && hot->imports && hot->in_import[sample->node] ? hot->imports : value;
+}
+
 void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample)
 {
-    uint32_t part = add_part(hot, &(struct part){.value = value, .text = hot->shown[sample->node]});
-    hot->parts.items[part].ns += sample->cpu_ns;
+    bool import = value && value == hot->imports;
+    uint32_t text = import ? hot->import_package[sample->node] : hot->shown[sample->node];
+    pt_row_parts_add(&hot->functions, value, text, sample->cpu_ns);
+    if (hot->line_of[sample->node] != PT_NONE)
+        pt_row_parts_add(&hot->lines, value, hot->line_of[sample->node], sample->cpu_ns);
     if (!hot->has_outside)
         return;
     hot->samples_ns[sample->node] += sample->cpu_ns;
@@ -245,15 +294,8 @@ void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const st
 
 void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows)
 {
-    struct pt_hot_functions joined = *hot;
-    memset(&joined.parts, 0, sizeof joined.parts);
-    for (uint32_t i = 0; i < hot->parts.count; i++) {
-        const struct part *part = &hot->parts.items[i];
-        uint32_t place = add_part(&joined, &(struct part){.value = rows[part->value], .text = part->text});
-        joined.parts.items[place].ns += part->ns;
-    }
-    PT_FREE_TABLE(&hot->parts);
-    *hot = joined;
+    pt_row_parts_join(&hot->functions, rows);
+    pt_row_parts_join(&hot->lines, rows);
 }
 
 /* Returns it for a value that is none: the application's innermost function would be what started the server. */
@@ -267,18 +309,23 @@ static struct pt_hot_function hot_outside(const struct pt_hot_functions *hot, co
 
 struct pt_hot_function *pt_hot_functions_by_value(const struct pt_hot_functions *hot)
 {
-    struct pt_hot_function *functions = pt_alloc(hot->profile->strings.count, sizeof *functions);
-    for (uint32_t i = 0; i < hot->parts.count; i++) {
-        const struct part *part = &hot->parts.items[i];
-        struct pt_hot_function *of_value = &functions[part->value];
-        if (!of_value->text || part->ns > of_value->ns)
-            *of_value = (struct pt_hot_function){part->text, part->ns};
-    }
+    uint32_t strings = hot->profile->strings.count;
+    struct pt_hot_function *functions = pt_alloc(strings, sizeof *functions);
+    PT_AUTO_FREE struct pt_row_part *most = pt_row_parts_most(&hot->functions, strings);
+    for (uint32_t i = 0; i < strings; i++)
+        functions[i] = (struct pt_hot_function){.text = most[i].part, .ns = most[i].ns};
     for (int i = 0; hot->has_outside && i < OUTSIDE_COUNT; i++) {
         struct pt_hot_function *of_value = &functions[hot->outside[i]];
         struct pt_hot_function outside = of_value->ns ? hot_outside(hot, hot->outside_ns[i]) : *of_value;
         *of_value = outside.text ? outside : *of_value;
     }
+    uint32_t count;
+    uint32_t *rows;
+    PT_AUTO_FREE struct pt_hot_line *lines = pt_hot_lines_sorted(hot->profile, &hot->lines, &rows, &count);
+    for (uint32_t i = 0; i < count; i++)
+        if (!functions[rows[i]].line.ns)
+            functions[rows[i]].line = lines[i];
+    free(rows);
     return functions;
 }
 
@@ -287,7 +334,11 @@ void pt_hot_functions_free(struct pt_hot_functions *hot)
     free(hot->texts);
     free(hot->package);
     free(hot->shown);
-    PT_FREE_TABLE(&hot->parts);
+    free(hot->line_of);
+    free(hot->in_import);
+    free(hot->import_package);
+    pt_row_parts_free(&hot->lines);
+    pt_row_parts_free(&hot->functions);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
         free(hot->outside_ns[i]);
     free(hot->samples_ns);

@@ -1,16 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finds what most of a value's CPU time is in (group.h): the application's function, what it calls outside of it
- * included, or a package, for what runs below middleware or without the application. */
+ * included, with the function that led to it ("rank → price_of"), or a package, for what runs below middleware or
+ * without the application; and the hottest line there. */
 #ifndef PT_REPORT_HOT_FUNCTION_H
 #define PT_REPORT_HOT_FUNCTION_H
 
-#include "../model/model.h"
+#include "hot_line.h"
 
 struct pt_hot_functions;
+
+#define PT_HOT_PACKAGE "in " /* the text of a package begins so */
 
 /* Begins with no samples; by: what the values are of. lines: functions have the lines that they run.
  * pt_hot_functions_free ends it. */
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines);
+/* Returns the row of a sample with this value: imports have one of their own where nothing else is known of them, as
+ * they run before a service serves. */
+#define PT_IMPORTS "[imports]"
+uint32_t pt_hot_functions_row(const struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample);
 void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample);
 /* Gives the samples of each value to that in its row; rows: by value. Those of none stay. */
 void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows);
@@ -21,6 +28,7 @@ void pt_hot_functions_free(struct pt_hot_functions *hot);
 struct pt_hot_function {
     uint32_t text; /* 0: there is no Python function */
     uint64_t ns;
+    struct pt_hot_line line; /* of the application, anywhere in the value's time */
 };
 
 #endif

@@ -18,6 +18,7 @@ struct pt_report {
     uint64_t whole_ns;        /* what percentages are of: of that, what is selected */
     struct pt_draws draws;    /* the samples that shares come from */
     uint32_t top;             /* rows of a table */
+    bool screen;              /* it is the answer on one screen, not a table or all of them */
 };
 
 /* CPU time at whose leaf is native code: of the interpreter itself, and of all else. */
@@ -28,6 +29,32 @@ struct pt_report_native pt_report_native(const struct pt_profile *profile);
 
 /* Prints what ran, for how long, and how much of it was native code or held the GIL. */
 void pt_report_header(const struct pt_report *report);
+
+/* Prints that in two lines, without code and GIL. */
+void pt_report_what_ran(const struct pt_report *report);
+
+/* Returns the share of the run's time, in per cent, in which the program waited; 0: it is not worth a word. */
+double pt_report_waited(const struct pt_report *report);
+#define PT_SPINS_FROM 5.0 /* per cent of the CPU time in threads that wait in a loop: worth a word */
+
+/* Commands that answer what a reader may ask next. pt_next_free ends it. */
+struct pt_next {
+    struct pt_next_command {
+        const char *command;
+        char *operand; /* NULL: none */
+        const char *purpose;
+    } items[6];
+    uint32_t count;
+};
+struct pt_next pt_report_next(const struct pt_report *report);
+void pt_next_print(const struct pt_report *report, const struct pt_next *next);
+void pt_next_free(struct pt_next *next);
+
+/* Prints the answer on one screen: where the CPU time went, what to know of it, and what to type next. */
+#define PT_SCREEN_COLUMNS 80 /* where there is no terminal */
+#define PT_SCREEN         22 /* lines: of a terminal with 24, less ends by itself, and the shell's prompt follows */
+#define PT_MORE_IN_FULL   " (pyprof report --full)"
+void pt_report_screen(const struct pt_report *report);
 
 /* Prints what a reader should know before believing that the tables answer the question: the program waited, threads
  * of libraries spin. */
@@ -42,10 +69,11 @@ void pt_report_nameless(const struct pt_report *report);
 /* The tables by function, or what --by asks for; of one process or thread only, unless PT_NONE. */
 void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t thread);
 
-/* CPU time by the values that --by asks for; without it a short table of endpoints, tasks or greenlets, if there are
- * any. */
+/* CPU time by the values that --by asks for; without it a short table of endpoints, tasks or greenlets, which
+ * pt_report_context returns, NULL if there are none; in so many lines, if they are not UINT32_MAX. */
 void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thread);
-void pt_report_by_unasked(const struct pt_report *report);
+void pt_report_by_unasked(const struct pt_report *report, uint32_t lines);
+const char *pt_report_context(const struct pt_report *report);
 /* Returns a pattern for --focus that the endpoint with most CPU time matches; NULL without endpoints, if only a part is
  * selected, or if its name is long or no plain text. The caller frees. */
 char *pt_report_hot_endpoint(const struct pt_report *report);
@@ -60,7 +88,8 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile);
 
 /* Functions: Python functions by self time, native code that they call included, and what is not Python; the
  * application's own functions by total time; native functions. */
-void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread);
+enum { PT_FUNCTIONS = 1, PT_NATIVE_FUNCTIONS = 2 };
+void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread, unsigned which);
 void pt_report_functions_json(const struct pt_report *report, uint32_t process, uint32_t thread, struct pt_json *json);
 
 /* Returns a row for each Python function and for all that is not Python, which together have all CPU time of the view.
@@ -68,14 +97,21 @@ void pt_report_functions_json(const struct pt_report *report, uint32_t process, 
 struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
                                        const struct pt_total *totals, uint32_t total_count, uint32_t *count);
 
+/* Prints what --callers and --callees ask for. */
+void pt_report_neighbours(const struct pt_report *report);
+void pt_report_neighbours_json(const struct pt_report *report, struct pt_json *json);
+
+/* Prints what imports cost, as a tree of modules. */
+void pt_report_imports(const struct pt_report *report);
+
 /* CPU time by package (package.h): in two lines the packages that matter. */
 void pt_report_package_sums(const struct pt_report *report);
 void pt_report_packages_json(const struct pt_report *report, struct pt_json *json);
 
-/* Prints the lines of the application's function that has the hottest line (find_hot_lines). */
+/* Prints the hottest lines of the application. As JSON those of the function that has the hottest. */
 void pt_report_lines(const struct pt_report *report);
 void pt_report_lines_json(const struct pt_report *report, struct pt_json *json);
-/* Returns the file of that function, as annotate takes it; NULL if there is none. */
+/* Returns the file of the hottest, as annotate takes it; NULL if there is none. */
 const char *pt_report_hot_file(const struct pt_report *report);
 
 /* CPU time of processes and threads, where there are several. As JSON with the functions of each, where the options ask
@@ -86,6 +122,10 @@ void pt_report_threads_json(const struct pt_report *report, bool threads, struct
 /* Prints the tables of functions for each process or thread, most CPU time first. */
 void pt_report_split(const struct pt_report *report, bool threads);
 
+/* Returns how much of the kernel's figure is accounted for, in per cent. */
+double pt_report_accounted(const struct pt_report *report);
+/* Calls each with every warning, a sentence without a full stop. */
+void pt_report_warnings(const struct pt_report *report, void (*each)(void *data, const char *text), void *data);
 /* Prints how much of the kernel's figure is accounted for, where the rest went if it is not all of it, and warnings. */
 void pt_report_accounting(const struct pt_report *report);
 

@@ -10,9 +10,7 @@
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 
-#define FIGURES_WIDTH 28   /* of a row, before its text, without --ci */
-#define REST_WIDTH    17   /* of it, seconds and share of self time */
-#define HIDDEN_BELOW  0.05 /* per cent: shown as 0.0 % otherwise */
+#define FIGURES_WIDTH 28 /* of a row, before its text, without --ci */
 
 static int by_self(const void *a, const void *b)
 {
@@ -88,7 +86,7 @@ void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)
     bool total = pt_rows_by_total(report, rows->by_total);
     uint32_t most = report->top, shown = 0, hidden = 0;
     uint64_t hidden_ns = 0;
-    double least = report->cli->top ? HIDDEN_BELOW : rows->least > HIDDEN_BELOW ? rows->least : HIDDEN_BELOW;
+    double least = report->cli->top ? PT_HIDDEN_BELOW : rows->least > PT_HIDDEN_BELOW ? rows->least : PT_HIDDEN_BELOW;
     pt_rows_sort(rows->items, rows->count, total);
     for (uint32_t i = 0; i < rows->count; i++) {
         const struct pt_total *row = &rows->items[i];
@@ -103,11 +101,11 @@ void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)
     }
     if (!shown || !hidden)
         return;
-    int before_text = FIGURES_WIDTH - REST_WIDTH + (report->cli->ci ? PT_INTERVAL_WIDTH : 0);
-    if (pt_percent(hidden_ns, rows->whole_ns) >= HIDDEN_BELOW)
+    int before_text = FIGURES_WIDTH - PT_REST_WIDTH + (report->cli->ci ? PT_INTERVAL_WIDTH : 0);
+    if (pt_percent(hidden_ns, rows->whole_ns) >= PT_HIDDEN_BELOW)
         printf("%7.2f s %5.1f %%", pt_seconds(hidden_ns), pt_percent(hidden_ns, rows->whole_ns));
     else
-        printf("%*s", REST_WIDTH, "");
+        printf("%*s", PT_REST_WIDTH, "");
     printf("%*sand %u more (--top %u)\n", before_text, "", hidden, shown + hidden);
 }
 

@@ -5,6 +5,9 @@
 
 #include "report.h"
 
+#define PT_HIDDEN_BELOW 0.05 /* per cent: shown as 0.0 % otherwise */
+#define PT_REST_WIDTH   17   /* columns of the sum of what is left out: seconds and share of self time */
+
 struct pt_rows {
     const char *title;      /* the heading of the last column */
     struct pt_total *items; /* they are sorted when the table is printed */

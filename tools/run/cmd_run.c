@@ -124,6 +124,23 @@ static void say_failure(const char *command, int error)
              script ? "; it is run by Python: pyprof run -- python3 " : "", script ? path.data : "");
 }
 
+/* Prints the report of the run to stderr, where messages go: stdout is the command's. directory: "" without a path. */
+static void show_report(const struct pt_command_table *commands, char *directory)
+{
+    const struct pt_command *report = pt_command_named(commands, "report");
+    char name[] = "report", no_pager[] = "--no-pager", *words[] = {name, no_pager, *directory ? directory : NULL, NULL};
+    struct pt_cli cli;
+    int status;
+    fflush(stdout);
+    dup2(STDERR_FILENO, STDOUT_FILENO);
+    if (!pt_cli_parse(report, *directory ? 3 : 2, words, &cli, &status))
+        return;
+    cli.commands = commands;
+    cli.request.messages = NULL; /* that there are other runs is no news now */
+    putchar('\n');
+    report->main(&cli);
+}
+
 int pt_cmd_run(const struct pt_cli *cli)
 {
     if (!cli->argument_count) {
@@ -145,6 +162,8 @@ int pt_cmd_run(const struct pt_cli *cli)
         return PT_EXIT_DATA;
     }
     struct place place = choose_place(cli);
+    const char *set = getenv("PYPROF_OUT");
+    PT_AUTO_FREE char *before = set ? pt_strdup(set) : NULL;
     set_environment(cli, library, place.directory, run);
     time_t since = time(NULL) - CLOCKS_APART;
     uint64_t since_ns = pt_clock_ns(CLOCK_MONOTONIC);
@@ -156,8 +175,15 @@ int pt_cmd_run(const struct pt_cli *cli)
         char *obstacle = obstacle_of(cli->arguments);
         say_beginning(cli->arguments[0], &place, obstacle);
         struct pt_ended ended = pt_command_wait(command, since_ns);
-        pt_run_summary(run, since, &ended, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
+        PT_AUTO_FREE char *found =
+            pt_run_summary(run, since, &ended, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
         free(obstacle);
+        if (before) /* as commands that are typed next will have it */
+            setenv("PYPROF_OUT", before, 1);
+        else
+            unsetenv("PYPROF_OUT");
+        if (found && isatty(STDERR_FILENO))
+            show_report(cli->commands, found);
         status = pt_command_status(ended.wait_status);
     }
     free(library);

@@ -149,7 +149,8 @@ static void append_report(struct pt_buffer *text, const char *place)
     }
 }
 
-static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const char *place, uint32_t hz)
+/* next: what to type next is said, as no report follows. */
+static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const char *place, uint32_t hz, bool next)
 {
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
@@ -178,8 +179,10 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
                          "; the rate was lowered from %" PRIu32 " to %" PRIu64
                          " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
                          hz, NS_PER_SECOND / longest);
-    pt_buffer_text(&text, "; next: ");
-    append_report(&text, place);
+    if (next) {
+        pt_buffer_text(&text, "; next: ");
+        append_report(&text, place);
+    }
     pt_message("%s", text.data);
 }
 
@@ -235,8 +238,8 @@ static void say_nothing(const struct pt_ended *ended, const char *directory, con
     pt_error("%s", text.data);
 }
 
-void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
-                    const char *named, uint32_t hz, const char *reason, const char *command)
+char *pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
+                     const char *named, uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
     struct pt_profile *profile = load_run(run, since, ended->billed_ns, directory, &elsewhere);
@@ -245,10 +248,13 @@ void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended,
         free(elsewhere);
         profile = load_run(run, since, 0, directory, &elsewhere);
     }
+    const char *place = elsewhere ? elsewhere : named;
+    char *found = profile ? pt_strdup(place ? place : "") : NULL;
     if (profile)
-        say_sums(profile, ended->billed_ns, elsewhere ? elsewhere : named, hz);
+        say_sums(profile, ended->billed_ns, place, hz, !isatty(STDERR_FILENO));
     else
         say_nothing(ended, directory, named, reason, command);
     pt_profile_free(profile);
     free(elsewhere);
+    return found;
 }

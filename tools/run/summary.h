@@ -15,9 +15,11 @@
  * recorded, and what to type next; or that nothing was recorded, and why. Adds to the profile what the kernel has
  * billed. Looks into the directory, and where the library writes when it cannot write there. `named`: the directory as
  * commands must name it, NULL if they read it without a path; `hz`: the samples per second that were asked for, 0:
- * none; `reason`: why the library cannot be preloaded, NULL when it can. */
-void pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
-                    const char *named, uint32_t hz, const char *reason, const char *command);
+ * none; `reason`: why the library cannot be preloaded, NULL when it can. On a terminal the report follows, and what to
+ * type next is not said. Returns the directory as commands must name it, "" without a path, NULL if nothing was
+ * recorded; the caller frees. */
+char *pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
+                     const char *named, uint32_t hz, const char *reason, const char *command);
 
 /* Appends to a log what the kernel billed to its run (PP_PROCESS_RUN_BILLED_NS). Returns false, with the log as it was,
  * if its process may still write to it, or the log is not whole or cannot be written. */

@@ -10,7 +10,7 @@ import termios
 
 master, slave = pty.openpty()
 fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, int(sys.argv[1]), 0, 0))
-child = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=slave, env=dict(os.environ, TERM="xterm"), start_new_session=True)
+child = subprocess.Popen(sys.argv[2:], stdin=slave, stdout=slave, stderr=slave, env={"PAGER": "cat", **os.environ, "TERM": "xterm"}, start_new_session=True)
 os.close(slave)
 while True:
     try:

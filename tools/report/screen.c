@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The answer on one screen. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../preload/common/pseudo_frames.h"
+#include "../base/print.h"
+#include "../base/terminal_text.h"
+#include "../load/runs.h"
+#include "../model/frame_text.h"
+#include "../model/gil_gc.h"
+#include "../model/http_requests.h"
+#include "../model/traces.h"
+#include "../view/summary.h"
+#include "own_table.h"
+#include "report.h"
+
+#define FEWEST_LINES   6   /* of the table with its heading */
+#define WARNINGS       2   /* that have a line of their own */
+#define COLLECTED_FROM 5.0 /* per cent: worth advice */
+#define MISSING_FROM   5.0 /* per cent of the bill: worth a line */
+#define ESTIMATED_FROM 5.0 /* per cent of the CPU time */
+#define SMALL_SHARE    0.1 /* whose range is said */
+#define LARGE_SHARE    0.5
+
+/* What follows the table: a line each. */
+struct facts {
+    PT_TABLE_OF(struct fact {
+        const char *word;
+        char *text;
+    })
+    items; /* word: in colour; NULL: none */
+    uint32_t warnings;
+};
+
+static void __attribute__((format(printf, 3, 4))) add(struct facts *facts, const char *word, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    *PT_APPEND(&facts->items) = (struct fact){word, pt_format(format, arguments)};
+    va_end(arguments);
+}
+
+static void facts_free(struct facts *facts)
+{
+    for (uint32_t i = 0; i < facts->items.count; i++)
+        free(facts->items.items[i].text);
+    PT_FREE_TABLE(&facts->items);
+}
+
+/* Says in which code the CPU was, and what is worth a line of its own. */
+static void add_code(struct facts *facts, const struct pt_report *report)
+{
+    struct pt_report_native native = pt_report_native(report->profile);
+    struct pt_states states = pt_states_of(report->profile, PT_NONE);
+    double collected = pt_percent(states.gc_ns, states.gc_known_ns);
+    PT_AUTO_BUFFER text = {0};
+    if (native.interpreter_ns || native.library_ns)
+        pt_buffer_format(&text, "; native code: Python's own %.1f %%, libraries %.1f %%",
+                         pt_percent(native.interpreter_ns, report->whole_ns),
+                         pt_percent(native.library_ns, report->whole_ns));
+    if (states.gil_known_ns)
+        pt_buffer_format(&text, "; GIL held: %.1f %%", pt_percent(states.gil_ns, states.gil_known_ns));
+    if (text.length) {
+        text.data[2] = text.data[2] == 'n' ? 'N' : text.data[2];
+        add(facts, NULL, "%s", text.data + 2);
+    }
+    if (collected >= COLLECTED_FROM)
+        add(facts, NULL, "Garbage collection: %.1f %%; gc.freeze() after the start, or gc.set_threshold(), lowers it",
+            collected);
+    else if (states.gc_known_ns)
+        add(facts, NULL, "Garbage collection: %.1f %%", collected);
+}
+
+static void add_waiting(struct facts *facts, const struct pt_report *report)
+{
+    const struct pt_spinning *spinning = &report->profile->spinning;
+    double waited = pt_report_waited(report), spun = pt_percent(spinning->ns, report->whole_ns);
+    if (waited > 0)
+        add(facts, NULL, "Waited: %.0f %% of %.2f s, which uses no CPU: py-spy dump --pid PID shows for what", waited,
+            pt_seconds(report->sum.wall_ns));
+    if (spun >= PT_SPINS_FROM)
+        add(facts, "Hint", ": %.1f %% in native threads that wait in a loop; against it: %s", spun, spinning->advice);
+}
+
+static struct pt_bounds range_of(const struct pt_report *report, double share)
+{
+    const struct pt_draws *draws = &report->draws;
+    return pt_share_of(draws, (uint64_t)(share * (double)draws->count), (uint64_t)(share * (double)draws->ns),
+                       report->whole_ns)
+        .bounds;
+}
+
+static void add_uncertainty(struct facts *facts, const struct pt_report *report)
+{
+    struct pt_bounds small = range_of(report, SMALL_SHARE), large = range_of(report, LARGE_SHARE);
+    add(facts, NULL, "Samples: %" PRIu64 "; so 10 %% is from %.1f to %.1f %%, and 50 %% from %.1f to %.1f %% (--ci)",
+        report->draws.count, small.low, small.high, large.low, large.high);
+}
+
+static void add_accounting(struct facts *facts, const struct pt_report *report)
+{
+    const struct pt_accounting *sum = &report->sum;
+    uint64_t billed_ns = pt_summary_billed_ns(report->profile);
+    PT_AUTO_BUFFER own = {0};
+    pt_append_duration(&own, (double)sum->own_ns);
+    add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler used %s (%.1f %%)",
+        pt_report_accounted(report), pt_seconds(sum->cpu_ns), own.data, pt_percent(sum->own_ns, sum->cpu_ns));
+    if (billed_ns > sum->cpu_ns && pt_percent(billed_ns - sum->cpu_ns, billed_ns) >= MISSING_FROM)
+        add(facts, "Missing", ": %.2f of %.2f s that the kernel billed the run are in no profile",
+            pt_seconds(billed_ns - sum->cpu_ns), pt_seconds(billed_ns));
+    if (sum->not_selected)
+        add(facts, NULL, "%.2f s are " PP_PSEUDO_NOT_SELECTED " by PYPROF_TRACES=%s: they have no stacks",
+            pt_seconds(sum->not_selected_ns), pt_traces_setting(report->profile));
+    if (pt_percent(sum->estimated_ns, sum->cpu_ns) >= ESTIMATED_FROM)
+        add(facts, NULL, "Estimated: %.2f s of threads that ended before their first sample",
+            pt_seconds(sum->estimated_ns));
+}
+
+static void add_warning(void *data, const char *text)
+{
+    struct facts *facts = data;
+    if (facts->warnings++ < WARNINGS)
+        add(facts, "Warning", ": %s", text);
+}
+
+static struct facts facts_of(const struct pt_report *report)
+{
+    struct facts facts = {0};
+    add_code(&facts, report);
+    add_waiting(&facts, report);
+    add_uncertainty(&facts, report);
+    add_accounting(&facts, report);
+    pt_report_warnings(report, add_warning, &facts);
+    if (facts.warnings > WARNINGS)
+        add(&facts, "Warning", ": %" PRIu32 " more with --full", facts.warnings - WARNINGS);
+    return facts;
+}
+
+/* Prints a line, cut after a word where it does not fit; --full has all of it. */
+static void print_fact(const struct fact *fact)
+{
+    PT_AUTO_BUFFER shown = {0};
+    uint32_t columns = pt_print_columns(stdout) ?: PT_SCREEN_COLUMNS,
+             word = fact->word ? pt_shown_width(fact->word) : 0;
+    if (fact->word)
+        pt_print_styled(stdout, PT_STYLE_WARNING, "%s", fact->word);
+    pt_shown_text(&shown, fact->text, columns - word);
+    bool cut = pt_shown_width(fact->text) > columns - word;
+    char *blank = cut ? strrchr(shown.data, ' ') : NULL;
+    if (blank)
+        *blank = '\0';
+    printf("%s%s\n", shown.data, blank ? " …" : "");
+}
+
+void pt_report_screen(const struct pt_report *report)
+{
+    PT_AUTO(facts_free) struct facts facts = facts_of(report);
+    PT_AUTO(pt_next_free) struct pt_next next = pt_report_next(report);
+    uint32_t used = 3 + report->profile->selected + 1 + facts.items.count + next.count;
+    uint32_t left = PT_SCREEN > used + FEWEST_LINES ? PT_SCREEN - used : FEWEST_LINES;
+    pt_report_what_ran(report);
+    if (pt_report_context(report)) {
+        pt_report_by_unasked(report, left - 1);
+    } else {
+        putchar('\n');
+        pt_report_own(report, left);
+    }
+    putchar('\n');
+    for (uint32_t i = 0; i < facts.items.count; i++)
+        print_fact(&facts.items.items[i]);
+    pt_next_print(report, &next);
+}
