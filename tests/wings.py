@@ -54,18 +54,21 @@ def upward_includes():
 
 def symbols(build):
     """{source: (names that it defines, names that it uses)}"""
-    found = {}
-    for path in sources():
-        # preload/arch has folders of other processors, too
-        if path.endswith(".c") and ("/arch/" not in path or os.path.exists(f"{build}/obj/{path[:-2]}.o")):
-            table = subprocess.run(["nm", "-P", f"{build}/obj/{path[:-2]}.o"], check=True, capture_output=True, text=True).stdout
-            rows = [line.split()[:2] for line in table.splitlines()]
-            found[path] = ({name for name, kind in rows if kind in "TDBRVWC"}, {name for name, kind in rows if kind in "Uw"})
+    # preload/arch has folders of other processors, too
+    objects = {f"{build}/obj/{path[:-2]}.o": path for path in sources() if path.endswith(".c")}
+    objects = {name: path for name, path in objects.items() if "/arch/" not in path or os.path.exists(name)}
+    found = {path: (set(), set()) for path in objects.values()}
+    table = subprocess.run(["nm", "-A", "-P", *objects], check=True, capture_output=True, text=True).stdout
+    for name, symbol, kind in (line.split()[:3] for line in table.splitlines()):
+        defined, used = found[objects[name.rstrip(":")]]
+        if kind in "TDBRVWC":
+            defined.add(symbol)
+        elif kind in "Uw":
+            used.add(symbol)
     return found
 
 
-def upward_uses(build):
-    tables = symbols(build)
+def upward_uses(tables):
     for top in WINGS:
         home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", *SHARED)) for name in defined}
         for path, (_, used) in tables.items():
@@ -74,9 +77,8 @@ def upward_uses(build):
                     yield f"{path} uses {name} of {home[name]}, which is above it"
 
 
-def circles(build):
+def circles(tables):
     """Files that use each other, directly or through others."""
-    tables = symbols(build)
     uses = {}
     for top in WINGS:
         home = {name: path for path, (defined, _) in tables.items() if path.startswith((f"{top}/", *SHARED)) for name in defined}
@@ -103,7 +105,10 @@ def circles(build):
 
 def faults(build):
     unknown = sorted({os.path.dirname(path) for path in sources() if wing_of(path) not in WINGS[path.split("/")[0]]})
-    return [f"{wing} is not in the list of tests/wings.py" for wing in unknown] or [*upward_includes(), *upward_uses(build), *circles(build)]
+    if unknown:
+        return [f"{wing} is not in the list of tests/wings.py" for wing in unknown]
+    tables = symbols(build)
+    return [*upward_includes(), *upward_uses(tables), *circles(tables)]
 
 
 def self_test():
