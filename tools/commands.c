@@ -265,7 +265,7 @@ static const struct pt_command commands[] = {
      "well.\n\n" PATHS_HELP,
      "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
      "pyprof merge -o - --all | zstd > everything.pyprof.zst"},
-    {COMMAND(ctl), "[OPTIONS] [DIR | PID] pause | resume | rate HZ | flush | status",
+    {COMMAND(ctl), "[OPTIONS] [DIR | PID] pause|resume|rate HZ|flush|status",
      "Switches sampling off and on, and sets its rate, in processes that run", OPTIONS(&duration, &json),
      "An order holds for all processes that write to the directory, now and later, until another order; one with a PID "
      "for that process alone. It is a file there, \"control\", which each process reads once a second while it uses "
