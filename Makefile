@@ -97,7 +97,7 @@ HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard te
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
 BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so floor.so)
-.PHONY: all units helpers fuzzers objects compile-aarch64 demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
+.PHONY: all units library-units helpers fuzzers objects compile-aarch64 demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -124,6 +124,8 @@ $(call both,%): KIND_CFLAGS = $(PRELOAD_CFLAGS)
 $(BUILD)/obj/tools/%.o: KIND_CFLAGS = $(TOOLS_CFLAGS)
 $(BUILD)/obj/tests/%.o $(BUILD)/obj/contrib/%.o: KIND_CFLAGS = -fPIC
 $(BUILD)/obj/tests/unit/%.o $(BUILD)/obj/tests/torture/%.o: KIND_CFLAGS = -fPIC -DPP_CHECKS
+# Tests of the tools take longer to compile than to run.
+$(BUILD)/obj/tests/unit/test_tools_%.o: KIND_CFLAGS = -fPIC -DPP_CHECKS -O0
 
 COMPILE = @mkdir -p $(@D); echo '  CC   $@'; $(if $(V),set -x;) $(CC) $(ALL_CFLAGS) $(KIND_CFLAGS)
 $(BUILD)/obj/%.o: %.c $(BUILD)/flags Makefile
@@ -135,7 +137,7 @@ $(BUILD)/checked/%.o: %.c $(BUILD)/flags Makefile
 objects: $(TOOLS_OBJ) $(GZIP_ZLIB)
 
 compile-aarch64:
-	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tools-aarch64 CC=aarch64-linux-gnu-gcc CFLAGS=-O0 \
+	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tools-aarch64 CC=aarch64-linux-gnu-gcc \
 	  CPPFLAGS='-idirafter /usr/include' objects
 
 # The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
@@ -171,7 +173,8 @@ $(BUILD)/libpyprof_tools.a: $(TOOLS_LIB_OBJ)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-units: $(UNIT_TOOLS) $(UNIT_ZLIB) $(UNIT_PRELOAD) $(UNIT_SHARED) $(if $(SAN),,$(TORTURE))
+units: library-units $(UNIT_TOOLS) $(UNIT_ZLIB)
+library-units: $(UNIT_PRELOAD) $(UNIT_SHARED) $(if $(SAN),,$(TORTURE))
 
 UNIT_LINK = @mkdir -p $(@D); echo '  LINK $@'; $(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@
 

@@ -16,7 +16,7 @@ if ! [[ $long_part =~ ^[1-9][0-9]*/[1-9][0-9]*$ && ${long_part%/*} -le ${long_pa
     exit 2
 fi
 logs=$BUILD/check
-fuzz_seconds=${FUZZ_SECONDS:-5}
+fuzz_seconds=${FUZZ_SECONDS:-3}
 [ -n "$long" ] && fuzz_seconds=${FUZZ_SECONDS:-600}
 jobs=$(nproc)
 readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
@@ -91,22 +91,24 @@ one() {
 }
 
 build() {
-    one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all units helpers
+    local units=library-units
+    [ -z "$long" ] || units=units
+    one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all "$units" helpers
     if wanted units-sanitized || wanted tools-sanitized || wanted fuzz || wanted lint; then
         # Half of what -O2 takes, and they find the same. This is the build with clang and its warnings, too.
         one "builds with clang, sanitizers and libFuzzer, no warning" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units fuzzers
     fi
     if wanted two-at-once; then
-        one "builds with ThreadSanitizer" make -j"$jobs" TSAN=1 BUILD="$BUILD/tsan" "$BUILD/tsan/unit/test_tools_two_at_once"
+        one "builds with ThreadSanitizer" make -j"$jobs" TSAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/tsan" "$BUILD/tsan/unit/test_tools_two_at_once"
     fi
 }
 
-# run_units DIRECTORY TEXT
+# run_units DIRECTORY TEXT: those of the tools with sanitizers, and in the long check without them, too.
 run_units() {
-    local source name output status
+    local name output status
     output=$(mktemp)
-    for source in tests/unit/test_*.c; do
-        name=$(basename "$source" .c)
+    for name in $(basename -s .c tests/unit/test_*.c) test_tools_gzip_zlib; do
+        [[ -n "$long$2" || $name != test_tools_* ]] || continue
         CMOCKA_MESSAGE_OUTPUT=TAP timeout 900 "$1/$name" >"$output" 2>&1
         status=$?
         sed "s|^\(not \)\?ok [0-9]* - |&$name$2: |" "$output"

@@ -3,7 +3,7 @@ load lib/helper
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
-    make -s -C "$ROOT" -j"$(nproc)" ASAN=1 BUILD="$BUILD/asan" "$BUILD/asan/libpyprof.so" >make.log 2>&1 || {
+    make -s -C "$ROOT" -j"$(nproc)" ASAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/asan" "$BUILD/asan/libpyprof.so" >make.log 2>&1 || {
         cat make.log
         return 1
     }

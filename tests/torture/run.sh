@@ -147,7 +147,7 @@ one_python() {
         done
     else
         contexts "$count-contexts" "$python" "$text" 1 --source asyncio --steps 55000 --first "$count"
-        torture "$count" "$python" "$text" --steps 150000 --first $((3 * count))
+        torture "$count" "$python" "$text" --steps 100000 --first $((3 * count))
         torture_unmapped "$count-unmapped" "$python" "$text, freed memory unmapped" --steps 60000 --part "${freed[count % 3]}"
         # What follows takes turns: each with an old, a newer and a new interpreter, and what the newest may have changed there.
         [ $((count % 2)) -ne 0 ] || eager_tasks "$count" "$python" "$3" 55000

@@ -13,7 +13,7 @@
 
 #define OURS   0x6f757273u
 #define OTHERS 0x6f746865u
-#define SWAPS  3000
+#define SWAPS  ROUNDS(1000u, 300u)
 
 static volatile uint64_t word;
 static int others = -1; /* the memory of a process that has something else at the word's place */
