@@ -95,6 +95,7 @@ mount -t tmpfs -o mode=755 tmpfs run
 mount -t cgroup2 cgroup sys/fs/cgroup && echo "+cpu +memory +pids" >sys/fs/cgroup/cgroup.subtree_control
 mount -t securityfs security sys/kernel/security
 ln -sf /proc/self/fd dev/fd
+ln -sf /proc/self/fd/0 dev/stdin
 ln -sf /proc/self/fd/1 dev/stdout
 ln -sf /proc/self/fd/2 dev/stderr
 ip link set lo up
