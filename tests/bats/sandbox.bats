@@ -82,7 +82,6 @@ END
     ! grep -v -e 'cannot write profile' -e 'installs a seccomp filter' with.err || fail "$(cat with.err)"
 }
 
-# bats test_tags=core
 @test "Landlock holds for our thread: what came before is written, no more" {
     "$PYTHON" "$WORKLOADS/rights_given_up.py" landlock >plain.txt
     grep -qx 'True 0 0' plain.txt || skip "no Landlock here: $(cat plain.txt)"
