@@ -214,6 +214,33 @@ long_tests() {
     MUSL=musl-3.13 run_bats long "${filter[@]}" "tests/bats/$1.bats"
 }
 
+# guest_kernels: "SUITE<TAB>NAME" of Debian's kernels.
+guest_kernels() {
+    printf '%s\t%s\n' bullseye "Linux 5.10" bookworm "Linux 6.1" trixie "Linux 6.12" sid "Linux of sid"
+}
+
+# core: of the wanted suites those that have tests with this tag.
+core() {
+    [ "${#files[@]}" -eq 0 ] || grep -l '^# bats test_tags=core$' "${files[@]}"
+}
+
+# core_in_guest SUITE: the tests with the tag core under this kernel, on one interpreter. What takes packages from a network
+# is run here before, since a guest has none. /tmp is a file system of its own there, which a test of a read-only root does
+# not expect. What a kernel lacks is no reason to skip one of these.
+core_in_guest() {
+    local python=/usr/bin/python3.11 suites accelerator=tcg
+    mapfile -t suites < <(core)
+    PYTHONS=$python bats --formatter tap --filter-tags core "${suites[@]}" --filter 'gunicorn|contrib/' >"$logs/before_guest.out" 2>&1 ||
+        { cat "$logs/before_guest.out" && return 1; }
+    if [ -w /dev/kvm ] && grep -qwE 'vmx|svm' /proc/cpuinfo; then
+        accelerator=kvm
+    fi
+    GUEST_ACCEL=$accelerator nice tests/guest.sh -t 4500 -m 3072 -w "$PWD" amd64 "linux-$1-amd64" / -- env HOME="$HOME" \
+        XDG_CACHE_HOME="${XDG_CACHE_HOME:-$HOME/.cache}" BUILD="$BUILD" PYTHONS="$python" TMPDIR=/var/tmp TESTED_OVERHEAD=50 bats --timing --formatter tap "${many[@]}" --filter-tags core "${suites[@]}" |
+        sed -E 's/^ok (.*# skip)/not ok \1/'
+    return "${PIPESTATUS[0]}"
+}
+
 # python_names: "PATH<TAB>NAME" of each interpreter.
 python_names() {
     list_pythons | awk -F '\t' 'NR == FNR { name[$1] = $2; next } { sub(/ .*/, ""); print $0 "\t" ($0 in name ? name[$0] : $0) }' \
@@ -236,6 +263,7 @@ pieces() {
             echo "long: $(basename -s .bats "$suite")"
         fi
     done
+    [ -z "$(core)" ] || guest_kernels | sed 's/.*\t/guest: /'
 }
 
 # pieces_of K/N: of all pieces, the longest first, each goes to the part that has the fewest seconds.
@@ -258,6 +286,7 @@ piece() {
     aarch64) run_beside aarch64 ;;
     torture:*) PYTHONS=$python BUILD=$BUILD part "$1" tests/torture/run.sh --long ;;
     all\ on\ *) part "$1" each "$python" "${files[@]}" ;;
+    guest:*) part "$1" core_in_guest "$(guest_kernels | awk -F '\t' -v name="${1#guest: }" '$2 == name { print $1 }')" ;;
     long:*) part "$1" long_tests "${1#long: }" ;;
     esac
 }

@@ -37,6 +37,10 @@ has_file() {
     return 1
 }
 
+is_static() {
+    [ -e "$1" ] && ! ldd "$1"
+}
+
 # moreutils has another one
 has_gnu_parallel() {
     parallel --version | grep -q GNU
@@ -125,6 +129,10 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     # tests/roots.sh makes interpreters that this Debian has no package of. The second is in a directory for root.
     need patchelf has_command patchelf
     need debootstrap has_file /usr/sbin/debootstrap
+    # tests/bats/images.bats
+    need runc has_file /usr/sbin/runc /usr/bin/runc
+    need python3-yaml /usr/bin/python3 -c 'import yaml'
+    need busybox-static is_static /bin/busybox
     need uwsgi-core has_command uwsgi-core
     need uwsgi-plugin-python3 has_file /usr/lib/uwsgi/plugins/python3*_plugin.so
 fi
@@ -139,6 +147,7 @@ if [ "$want" = long ]; then
     need qemu-system-x86 has_command qemu-system-x86_64
     need cpio has_command cpio
     need kmod has_file /usr/sbin/modprobe /sbin/modprobe
+    need apparmor has_file /usr/sbin/apparmor_parser /sbin/apparmor_parser
 fi
 
 [ -n "$missing" ] || exit 0

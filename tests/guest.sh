@@ -92,7 +92,10 @@ mount -t devpts -o gid=5,mode=620,ptmxmode=666 pts dev/pts
 mount -t tmpfs -o mode=1777 tmpfs tmp
 mount -t tmpfs -o mode=1777 tmpfs dev/shm
 mount -t tmpfs -o mode=755 tmpfs run
+mount -t cgroup2 cgroup sys/fs/cgroup && echo "+cpu +memory +pids" >sys/fs/cgroup/cgroup.subtree_control
+mount -t securityfs security sys/kernel/security
 ln -sf /proc/self/fd dev/fd
+ln -sf /proc/self/fd/0 dev/stdin
 ln -sf /proc/self/fd/1 dev/stdout
 ln -sf /proc/self/fd/2 dev/stderr
 ip link set lo up
@@ -106,10 +109,11 @@ cp /bin/busybox run/busybox
         share "${shares[i]}" "share$i" ''
         printf "rm -f .%q 2>/dev/null\nmkdir -p .%q\n$mount_9p,cache=mmap share$i .%q\n" "${shares[i]}" "${shares[i]}" "${shares[i]}"
     done
-    # A shell of its own in what follows, since /new's may not be what the initrd has.
+    # The move, since a program below a chroot may make no user namespace.
     echo 'cp /guest/command run/command
 stty -opost <'"/dev/$console"'
-chroot . /run/busybox sh /run/command </dev/null
+mount --move . /
+chroot . /bin/sh /run/command </dev/null
 echo $? >/guest/status
 sync
 poweroff -f'

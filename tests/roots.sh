@@ -9,6 +9,8 @@
 #     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 #     linux-SUITE-FLAVOUR   for tests/guest.sh the kernel that linux-image-FLAVOUR of this suite is, like linux-bookworm-amd64,
 #              linux-trixie-arm64-16k: vmlinuz, and an initrd of busybox and the modules that the guest needs
+#     container-profiles   what Docker and Podman forbid by default, from Debian's packages: docker.json and podman.json for
+#              seccomp, docker-default for AppArmor
 #     arm64-SUITE  of bullseye, trixie or sid for arm64 its pythons alone
 # They live below ${XDG_CACHE_HOME:-~/.cache}/pyprof-tests and stay there; remove a directory to have it made again. The
 # packages come from the mirror that this machine's apt uses, or from $DEBIAN_MIRROR.
@@ -35,6 +37,7 @@ musl_without=(_bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curs
     _elementtree _lsprof)
 declare -A arm64_pythons=([bullseye]=3.9 [bookworm]=3.11 [trixie]=3.13 [sid]='3.14 3.15')
 arm64_packages=(libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev libisal-dev)
+container_packages=(golang-github-docker-docker-dev golang-github-containers-common)
 # Disks, directories of the host, a random number generator; ext4 and overlay for roots.
 kernel_modules=(virtio_pci virtio_mmio virtio_blk virtio_rng 9pnet_virtio 9p overlay ext4)
 free_threaded_options=(--disable-gil --disable-test-modules --with-ensurepip=install)
@@ -234,13 +237,15 @@ suite_of() {
 
 # fetch_kernel DIRECTORY SUITE FLAVOUR: unpacks it there, without what it depends on.
 fetch_kernel() {
-    local directory=$1 architecture=${3#cloud-} apt package
+    local directory=$1 architecture=${3#cloud-} apt package names
     architecture=${architecture%%-*}
     : >"$directory/status"
     of_archive "$directory" deb "$2" "$directory/status" -o APT::Architecture="$architecture" \
         -o APT::Architectures="$architecture"
-    package=$(apt-cache "${apt[@]:1}" depends --important "linux-image-$3" | awk '$1 == "Depends:" { print $2; exit }')
-    (cd "$directory" && "${apt[@]}" download "${package:?}" busybox-static && for package in *.deb; do
+    # Up to Debian 13 one package has all; later ones have image and modules apart.
+    mapfile -t names < <("${apt[@]}" --simulate --no-install-recommends install "linux-image-$3" |
+        awk '$1 == "Inst" && $2 ~ /^linux-(image|binary|modules)-[0-9]/ { print $2 }')
+    (cd "$directory" && "${apt[@]}" download "${names[@]:?}" busybox-static && for package in *.deb; do
         dpkg-deb -x "$package" root
     done)
 }
@@ -284,12 +289,35 @@ INIT
 }
 
 make_kernel() {
-    local root=$1 log=$2 name=${1##*/linux-} work=$1.packages
+    local root=$1 log=$2 name=${1##*/linux-} work=$1.packages image
     needs dpkg-deb cpio xz
     mkdir -p "$root" "$work"
     quietly "$log" fetch_kernel "$work" "${name%%-*}" "${name#*-}"
-    cp "$work"/root/boot/vmlinuz-* "$root/vmlinuz"
     quietly "$log" make_initrd "$work" "$root/initrd"
+    for image in "$work"/root/boot/vmlinuz-* "$work"/root/lib/modules/*/vmlinuz; do
+        [ ! -e "$image" ] || cp "$image" "$root/vmlinuz"
+    done
+    rm -rf "$work"
+}
+
+# The template's only choices are of AppArmor's version, and what it includes.
+make_container_profiles() {
+    local root=$1 log=$2 work=$1.packages package apt docker=usr/share/gocode/src/github.com/docker/docker/profiles
+    needs dpkg-deb
+    mkdir -p "$root" "$work"
+    : >"$work/status"
+    quietly "$log" of_archive "$work" deb bookworm "$work/status"
+    (cd "$work" && quietly "$log" "${apt[@]}" download "${container_packages[@]}")
+    for package in "$work"/*.deb; do
+        dpkg-deb -x "$package" "$work/all"
+    done
+    cp "$work/all/$docker/seccomp/default.json" "$root/docker.json"
+    cp "$work/all/usr/share/containers/seccomp.json" "$root/podman.json"
+    {
+        echo '#include <tunables/global>'
+        sed -e '1,/^const baseTemplate/d; /^`/,$d' -e 's/{{\.Name}}/docker-default/; s/{{\.DaemonProfile}}/unconfined/; /{{/d' \
+            -e '/^profile/a\  #include <abstractions/base>' "$work/all/$docker/apparmor/template.go"
+    } >"$root/docker-default"
     rm -rf "$work"
 }
 
@@ -381,8 +409,9 @@ ready() {
     musl | musl-3.13) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]}" ;;
     arm64-bullseye | arm64-trixie | arm64-sid) recipe="1 ${arm64_pythons[$(suite_of "$name")]}" ;;
+    container-profiles) recipe="1 ${container_packages[*]}" ;;
     linux-*-*) recipe="1 ${kernel_modules[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE and linux-SUITE-FLAVOUR" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE, container-profiles and linux-SUITE-FLAVOUR" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -399,6 +428,7 @@ ready() {
             3.13t) make_free_threaded "$root" "$log" ;;
             musl*) make_musl "$root" "$log" "$(musl_version "$name")" ;;
             arm64*) make_arm64 "$root" "$log" "$(suite_of "$name")" ;;
+            container-profiles) make_container_profiles "$root" "$log" ;;
             linux-*) make_kernel "$root" "$log" ;;
             esac
             quietly "$log" works "$name" "$root"
@@ -410,7 +440,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | linux-SUITE-FLAVOUR ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | container-profiles | linux-SUITE-FLAVOUR ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

@@ -112,6 +112,7 @@ without_timers() {
     reader cpu_used truth info.json
 }
 
+# bats test_tags=core
 @test "no timers, for seccomp or for RLIMIT_SIGPENDING: the program runs on, one line, info tells" {
     without_timers "$BUILD/workloads/denied"
     without_timers bash -c 'ulimit -i 0 && exec "$@"' bash
@@ -122,6 +123,7 @@ native_seen() {
     grep -F "burn_$1 (measured_native.so)" stacks.txt | awk '{ n += $NF } END { print n + 0 }'
 }
 
+# bats test_tags=core
 @test "threads made by a bare clone, and such as block all signals: their CPU is in their functions" {
     native_library
     measured native ./measured_native.so raw_clone 4 500

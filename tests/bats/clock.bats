@@ -167,6 +167,7 @@ EOF
     [ "$(reader field info.json samples)" -ge 400 ] || fail "samples: $(cat info.json)"
 }
 
+# bats test_tags=core
 @test "perf_event_open is refused: ticks, with a line where its rate was asked for" {
     export DENIED=perf
     for setting in PYPROF_CLOCK=perf PYPROF_CLOCK=auto PYPROF_HZ=2000; do
@@ -214,6 +215,7 @@ EOF
     grep -q '"clock": *"kernel ticks; no perf events: SIGURG is not our signal"' info.json || fail "clock: $(cat info.json)"
 }
 
+# bats test_tags=core
 @test "events: no system call is interrupted, no image after exec meets a signal" {
     events_permitted
     [ "$(PYPROF_HZ=5000 events waits)" = 0 ] || fail "poll was interrupted"

@@ -26,6 +26,7 @@ whole() {
     rm -rf "${OUT:-pyprof.out}"
 }
 
+# bats test_tags=core
 @test "pid 1, rootless: profiled, and not a word" {
     needs_namespaces -m -U -r -p -f --mount-proc
     WHERE="pid 1 in a user and pid namespace of its own"
@@ -58,6 +59,7 @@ whole() {
 # All that is mounted read-only, but a volume; then not even that.
 read_only='mount --make-rprivate / && mount --rbind / /mnt && mount -o remount,ro,bind /mnt'
 
+# bats test_tags=core
 @test "a read-only root with a volume; without one: one line, the program runs on" {
     needs_namespaces -m
     mkdir volume
@@ -169,11 +171,11 @@ def use_cpu():
 before = time.thread_time()
 use_cpu()
 with open("truth", "w") as truth:
-    truth.write(str(int(1e9 * (time.thread_time() - before))))'
+    truth.write(f"{int(1e9 * (time.thread_time() - before))} {int(1e9 * time.process_time())}")'
 
 # held STOP GO HOLDS: eval'ed; after the first the last becomes true, and two seconds later the second ends it.
 held() {
-    local stop=$1 go=$2 holds=$3 truth
+    local stop=$1 go=$2 holds=$3 truth all
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c "$while_it_works" >out.txt 2>&1 3>&- &
     pid=$!
     # with_pythons has made a subshell; nothing may stay that no signal ends
@@ -189,15 +191,16 @@ held() {
     reader accounting info.json
     collapsed >stacks.txt
     # None of the two seconds is counted.
-    truth=$(cat truth)
+    truth=$(cut -d' ' -f1 truth)
+    all=$(cut -d' ' -f2 truth)
     cpu_near "$(reader inclusive stacks.txt use_cpu)" "$truth" 8 "use_cpu, $WHERE"
-    between "$truth" "$(reader field info.json cpu_ns)" $((truth + 1000000000)) "CPU time, $WHERE"
+    between "$truth" "$(reader field info.json cpu_ns)" $((all + 1000000000)) "CPU time, $WHERE"
 }
 
 # make_cgroup FILE...: one that has one of these; its path. As version 1 names them, and version 2.
 make_cgroup() {
     local parent made file
-    for parent in /sys/fs/cgroup/freezer /sys/fs/cgroup/cpu /sys/fs/cgroup/unified /sys/fs/cgroup; do
+    for parent in /sys/fs/cgroup/freezer /sys/fs/cgroup/cpu /sys/fs/cgroup/memory /sys/fs/cgroup/unified /sys/fs/cgroup; do
         made=$(mktemp -d "$parent/pyprof-test.XXXXXX" 2>/dev/null) || continue
         for file in "$@"; do
             if [ -w "$made/$file" ] && [ -w "$made/cgroup.procs" ]; then
@@ -248,17 +251,56 @@ throttled() {
     held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
 }
 
+# bats test_tags=core
 @test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
     needs_cgroup freezer.state cgroup.freeze
     with_a_python frozen
 }
 
+# bats test_tags=core
 @test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
     needs_cgroup cpu.cfs_quota_us cpu.max
     with_a_python throttled
 }
 
+# The program has done its work, and slept until that is written, when it takes more memory than there is.
+out_of_memory() {
+    cgroup=$(make_cgroup memory.limit_in_bytes memory.max)
+    trap 'wait_until 10 rmdir "$cgroup"' EXIT
+    for limit in memory.limit_in_bytes memory.max; do
+        [ ! -e "$cgroup/$limit" ] || echo $((64 << 20)) >"$cgroup/$limit"
+    done
+    [ ! -e "$cgroup/memory.swap.max" ] || echo 0 >"$cgroup/memory.swap.max"
+    local status=0
+    # shellcheck disable=SC2016
+    sh -c 'echo $$ >"$1/cgroup.procs"; shift; LD_PRELOAD=$LIBPYPROF exec "$@"' sh "$cgroup" "$PYTHON" -c 'import time
+def use_cpu():
+    end = time.thread_time() + 1
+    while time.thread_time() < end:
+        sum(range(1000))
+def use_memory():
+    while True:
+        kept.append(b"." * (1 << 20))
+kept = []
+use_cpu()
+time.sleep(2.5)
+use_memory()' >out.txt 2>&1 || status=$?
+    [ "$status" -eq 137 ] || fail "status $status: $(cat out.txt)"
+    ! grep pyprof: out.txt || fail "it says something"
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    cpu_near "$(reader inclusive stacks.txt use_cpu)" 1000000000 15 "use_cpu before the kernel killed it"
+}
+
+# bats test_tags=core
+@test "killed for its cgroup's limit of memory: what was written before is whole" {
+    needs_cgroup memory.limit_in_bytes memory.max
+    with_a_python out_of_memory
+}
+
 # In a time namespace the clocks that are not of the wall differ.
+# bats test_tags=core
 @test "in a time namespace" {
     needs_namespaces -m -T --monotonic 100000 --boottime 100000 -f
     NAMESPACES=(-T --monotonic 100000 --boottime 100000 -f)

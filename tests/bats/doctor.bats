@@ -173,6 +173,7 @@ time.sleep(300)'
     kill "$pid"
 }
 
+# bats test_tags=core
 @test "timer_create is refused by a sandbox: of a process, and here" {
     begin env LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL timers none is armed.*seccomp'

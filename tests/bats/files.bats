@@ -79,6 +79,7 @@ END_OF_CHECK
     [ "$(reader field info.json lost_ns)" -gt 50000000 ] || fail "nothing was lost: $(cat info.json)"
 }
 
+# bats test_tags=core
 @test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
     cat >limited.py <<'END'
 import os, resource, signal, sys, time

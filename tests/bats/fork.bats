@@ -20,6 +20,7 @@ parent_and_child() {
     reader accounting info.json
 }
 
+# bats test_tags=core
 @test "os.fork: the child has its own file, the parent's samples are not in it" {
     with_each_python parent_and_child
 }
@@ -126,6 +127,7 @@ goes_on()' "$1" 2>/dev/null || status=$?
     fi
 }
 
+# bats test_tags=core
 @test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
     ended_by raise 143
     ended_by term 143
@@ -207,10 +209,12 @@ exec_family() {
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
+# bats test_tags=core
 @test "every function that starts a program does what it does without us; one that fails ends nothing" {
     with_a_python exec_family
 }
 
+# bats test_tags=core
 @test "a thread that came by a bare clone forks: the child is profiled" {
     gcc -O1 -g -shared -fPIC -o raw_fork.so "$WORKLOADS/lib/raw_fork.c"
     profiled "$PYTHON" -c 'import ctypes
@@ -263,6 +267,7 @@ assert any(process["pid"] == pid and process["ended"] for process in json.load(o
 }
 
 # As daemons do it: two forks, a session of its own, no descriptor of before; the numbers are taken for its own files.
+# bats test_tags=core
 @test "a daemon, of two forks and with every descriptor closed: its files are its own, its CPU is in the profile" {
     cat >daemon.py <<'END'
 import os, time

@@ -11,6 +11,7 @@ begin_gunicorn() {
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat "$log")"
 }
 
+# bats test_tags=core
 @test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {
     venv=$(venv_with gunicorn) || fail "$venv"
     port=$(free_port "$PYTHON")

@@ -51,34 +51,3 @@ END
         tail -n 1 preloaded.txt | grep -qx 0 || fail "$(cat preloaded.txt)"
     done
 }
-
-# There is no Docker here: the Dockerfile is held against what it builds on, and its command is run.
-@test "contrib/docker/Dockerfile: its packages are those of the build, what it copies is installed, its command makes a profile" {
-    local dockerfile=$ROOT/contrib/docker/Dockerfile
-    grep -qF "    $(sed -n 's/^# *docker/docker/p' "$dockerfile")" "$ROOT/README.md"
-    # shellcheck disable=SC2016
-    sed -n '/^if \[ "$want" != build/q; s/^need \([^ ]*\) .*/\1/p' "$ROOT/tests/deps.sh" | sort >needed.txt
-    # shellcheck disable=SC1003
-    sed -n '/^RUN apt-get/,/[^\\]$/p' "$dockerfile" | tr -s ' \\' '\n' | grep -E '^(make|gcc|[a-z0-9]*-dev)$' | sort >installed.txt
-    diff needed.txt installed.txt
-    make -C "$ROOT" -s BUILD="$BUILD" PREFIX=/usr/local DESTDIR="$BATS_TEST_TMPDIR/out" install
-    copied=$(sed -n 's/^COPY --from=pyprof \([^ ]*\) .*/\1/p' "$dockerfile")
-    [ -n "$copied" ] || fail "nothing is copied"
-    for file in $copied; do
-        [ -e "$BATS_TEST_TMPDIR$file" ] || fail "no $file after make install"
-    done
-    [ -x /usr/bin/python3.11 ] || skip "no /usr/bin/python3.11"
-    export PYTHON=/usr/bin/python3.11 VERSION
-    VERSION=$(/usr/bin/python3.11 -c 'import platform; print(platform.python_version())')
-    venv=$(venv_with gunicorn) || fail "$venv"
-    command=$(sed -n 's/^CMD \["sh", "-c", "\(.*\)"\]$/\1/p' "$dockerfile")
-    [ -n "$command" ] || fail "no CMD"
-    PORT=$(free_port "$PYTHON")
-    PATH=$venv/bin:$PATH LD_LIBRARY_PATH=$BATS_TEST_TMPDIR/out/usr/local/lib PYPROF_OUT=$PWD/profile PORT=$PORT PYTHONPATH=$WORKLOADS \
-        sh -c "$command" >server.log 2>&1 3>&- &
-    server=$!
-    trap 'stop_server "$server" TERM' EXIT
-    pids=$("$PYTHON" "$WORKLOADS/client.py" "$PORT" 2) || fail "$pids: $(cat server.log)"
-    stop_server "$server" TERM
-    OUT=profile served_well "$pids"
-}

@@ -77,6 +77,7 @@ ctypes.CDLL('./endings.so').ending(b'$1')" 2>>stderr.txt || status=$?
     echo "$1: status $status"
 }
 
+# bats test_tags=core
 @test "exit, _exit, quick_exit, abort, signals, from threads, handlers and exit handlers: as without us, whoever comes last" {
     gcc -O1 -g -w -shared -fPIC -D_GNU_SOURCE -o endings.so "$WORKLOADS/lib/endings.c" -lpthread -ldl
     # It dies as it is meant to.

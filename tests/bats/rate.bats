@@ -49,6 +49,7 @@ load lib/helper
     reader accounting info.json
 }
 
+# bats test_tags=core
 @test "RLIMIT_SIGPENDING is used up when a thread begins: it is sampled from when there is room again" {
     profiled "$PYTHON" "$WORKLOADS/no_room_for_timers.py" >truth.txt 2>err.txt
     [ "$(grep -c 'timer_create failed' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"

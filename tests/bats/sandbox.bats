@@ -5,6 +5,7 @@ load lib/helper
 # all these, and of none, which end nothing; and uses of openat and prctl.
 FORBIDDEN="222,223,224,226 98 310 434,436,438 310,434,436,438 999 writing naming"
 
+# bats test_tags=core
 @test "a seccomp filter that kills for what we do, in the program or before it: profiling ends, the program lives" {
     gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
     ulimit -Sc 0
@@ -72,6 +73,7 @@ END
     [ "$(cat with.txt)" = 1792 ] || fail "the child: $(cat with.txt)"
 }
 
+# bats test_tags=core
 @test "capabilities, privileges, users, namespaces and filters that the program gives up: our thread gives them up" {
     # The profile of children with no rights left goes elsewhere.
     "$PYTHON" "$WORKLOADS/rights_given_up.py" >plain.txt

@@ -1,6 +1,7 @@
 # Programs that use our signal themselves, block it, or change its action. It is SIGURG unless PYPROF_SIGNAL says else.
 load lib/helper
 
+# bats test_tags=core
 @test "a thread that blocks every signal is sampled, and sees the mask that it set" {
     profiled "$PYTHON" "$WORKLOADS/signals.py" masks
     collapsed >stacks.txt
@@ -20,6 +21,7 @@ only_own_signals() {
     between 1 "$(cat own.txt)" $((28 + samples / 2)) "the program's own signals, beside $samples samples"
 }
 
+# bats test_tags=core
 @test "a program that uses ITIMER_PROF itself gets its signals, and is sampled" {
     profiled "$PYTHON" "$WORKLOADS/own_itimer.py" >own.txt
     only_own_signals
@@ -331,6 +333,7 @@ print(ctypes.CDLL('./interrupted.so').interrupted($1, 0))" >census.txt
     between 3 "$(reader field info.json samples)" 10000000 "samples, between the calls"
 }
 
+# bats test_tags=core
 @test "poll, select, epoll_wait, recv, accept, connect, sleeps, semaphores, futexes, msgrcv: none ends with EINTR for us" {
     needs_quiet_timers
     census 300

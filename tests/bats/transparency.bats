@@ -40,6 +40,7 @@ system_calls() {
     diff nothing.txt ours.txt || fail "with a library that does nothing (<), with ours (>)"
 }
 
+# bats test_tags=core
 @test "stdin, stdout, stderr, descriptors and exit status of a Python program are its own" {
     plain=0
     with=0
@@ -196,6 +197,7 @@ descriptors_of() {
     reader accounting info.json
 }
 
+# bats test_tags=core
 @test "no descriptor number is taken by us, none is needed of those that a limit allows" {
     read -r major minor _ <<<"$(uname -r | tr . ' ')"
     [ "$major" -gt 5 ] || [ "$major$minor" -ge 59 ] || skip "close_range is of Linux 5.9, here is $(uname -r)"

@@ -15,6 +15,8 @@ export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
 unset LD_PRELOAD "${!PYPROF_@}"
 # TESTED_CLOCK=perf: what must not harm the program must not do so by perf events either.
 [ -z "${TESTED_CLOCK:-}" ] || export PYPROF_CLOCK=$TESTED_CLOCK
+# Where everything is translated, a sample costs more than one per cent allows.
+[ -z "${TESTED_OVERHEAD:-}" ] || export PYPROF_MAX_OVERHEAD=$TESTED_OVERHEAD
 
 # shellcheck source=tests/bats/lib/pythons.sh
 . "$ROOT/tests/bats/lib/pythons.sh"
