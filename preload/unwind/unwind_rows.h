@@ -9,7 +9,7 @@
 #include "fde_search.h"
 #include "row_builder.h"
 
-/* Only in modules as small as the vDSO, code is looked for that has no unwind information. */
+/* Only modules as small as the vDSO are searched for code that has no unwind information. */
 #define PP_SMALL_TEXT 0x10000u
 
 /* A module's rows while functions are added to them. */
