@@ -153,7 +153,8 @@ static void put_main(const struct pt_command_table *commands)
     put_frames();
     puts(".SH EXAMPLES\n.nf\npyprof run \\-\\- python app.py\npyprof report\npyprof flame \\-o app.html\n.fi\n"
          ".SH ENVIRONMENT\n.TP\n.B PYPROF_OUT\nthe directory to read when no PATH is given (default: ./pyprof.out)\n"
-         ".TP\n.B DEBUGINFOD_URLS\nservers from which debuginfod-find fetches missing debug information of native code;\n"
+         ".TP\n.B DEBUGINFOD_URLS\nservers from which debuginfod-find fetches missing debug information of native "
+         "code;\n"
          "if unset, nothing goes to the network\n"
          ".TP\n.BR DEBUGINFOD_CACHE_PATH \", \" XDG_CACHE_HOME\nwhere debuginfod-find keeps what it has fetched\n"
          ".SH COPYRIGHT\nThe libpyprof authors. Licensed under the Apache License, Version 2.0.\n"
