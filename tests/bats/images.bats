@@ -23,7 +23,7 @@ setup() {
     write_images
 }
 
-# What the images have that contrib's files build upon. "image" is that of somebody without us; the library is put in by hand.
+# What the images have that contrib's files build upon. "image" is one without the library, which is put in by hand.
 write_images() {
     "$PYTHON" - "$(realpath "$venv")/lib/python3.11/site-packages" >images.json <<'END'
 import json, os, sys

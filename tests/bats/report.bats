@@ -673,7 +673,7 @@ CODE
     "$PYPROF" report --all | grep -qE '; [0-9]+ processes of 2 runs, ' || fail "$("$PYPROF" report --all | head -n 3)"
 }
 
-# calls: writes calls.pyprof: who calls whom is known, and what modules import.
+# calls: writes calls.pyprof, in which callers and imports are known.
 calls() {
     PYTHONPATH=$ROOT/tests/web /usr/bin/python3 - <<'END'
 import logs

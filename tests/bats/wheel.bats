@@ -101,7 +101,7 @@ readme_in_environment() {
     cp "$ROOT/contrib/example/app.py" .
     PATH=$PWD/env/bin:$PATH
     pyprof run -- python app.py 2>run.err || fail "$(cat run.err)"
-    pyprof report --full >report.txt
+    pyprof report >report.txt
     grep -q 'iterencode (json/encoder.py:' report.txt || fail "$(cat report.txt)"
     pyprof export -o app.pb.gz
     gunzip -t app.pb.gz
@@ -135,8 +135,8 @@ readme_in_environment() {
 }
 
 @test "on musl pip installs the same wheel; its program runs there and profiles both libcs" {
-    tree=$("$ROOT/tests/roots.sh" musl 2>err.txt) || { [ -z "${CI:-}" ] && skip "$(tail -n 1 err.txt)" || fail "$(cat err.txt)"; }
-    "$tree/bin/python3.11" -m venv --without-pip env
+    musl=$("$ROOT/tests/roots.sh" musl 2>err.txt) || { [ -z "${CI:-}" ] && skip "$(tail -n 1 err.txt)" || fail "$(cat err.txt)"; }
+    "$musl/bin/python3.11" -m venv --without-pip env
     env/bin/python "$(echo /usr/share/python-wheels/pip-*.whl)/pip" --disable-pip-version-check install -q --no-index --find-links "$DIST" libpyprof
     profiles env/bin/pyprof env/bin/python
     profiles env/bin/pyprof "${PYTHON:-/usr/bin/python3}"

@@ -81,7 +81,7 @@ void pt_message(const char *format, ...)
     va_end(arguments);
 }
 
-/* What the terminal behind a pager is like. */
+/* The terminal that a pager writes to. */
 static struct {
     bool known, colour;
     uint32_t columns;
