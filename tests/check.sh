@@ -282,11 +282,11 @@ piece() {
     case $1 in
     check) CHECK_LONG='' PYTHON_LINES='' short_check ;;
     fuzz) part fuzz fuzz ;;
+    guest:\ Linux*) part "$1" core_in_guest "$(guest_kernels | awk -F '\t' -v name="${1#guest: }" '$2 == name { print $1 }')" ;;
     guest:*) BUILD=$BUILD part "$1" "tests/guest_${1#guest: }.sh" ;;
     aarch64) run_beside aarch64 ;;
     torture:*) PYTHONS=$python BUILD=$BUILD part "$1" tests/torture/run.sh --long ;;
     all\ on\ *) part "$1" each "$python" "${files[@]}" ;;
-    guest:*) part "$1" core_in_guest "$(guest_kernels | awk -F '\t' -v name="${1#guest: }" '$2 == name { print $1 }')" ;;
     long:*) part "$1" long_tests "${1#long: }" ;;
     esac
 }
