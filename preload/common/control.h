@@ -46,9 +46,9 @@ struct pp_control_line {
     uint64_t until_unix_s; /* of the other kinds; PP_CONTROL_NEVER: for good */
 };
 
-/* Reads the first line of what is left of the text into *line, and moves *at to the next. Returns false at the end of the
- * lines, and with *at NULL where the text is no control file. Begin with *at at the text's start and *written 0; the
- * text ends with a NUL. */
+/* Reads the first line of what is left of the text into *line, and moves *at to the next. Returns false at the end of
+ * the lines, and with *at NULL where the text is no control file. Begin with *at at the text's start and *written 0;
+ * the text ends with a NUL. */
 bool pp_control_next(const char **at, uint64_t *written, struct pp_control_line *line);
 
 /* What the file says to a process. */
