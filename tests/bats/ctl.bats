@@ -68,7 +68,7 @@ cpu_paused() {
         # shellcheck disable=SC2086
         uses $where third
     done
-    "$PYPROF" report 2>/dev/null | grep -q 'paused when last heard of' && fail "said to be paused"
+    "$PYPROF" report 2>/dev/null | grep -q 'pyprof ctl resume' && fail "said to be paused"
     end
     info --all >info.json
     reader accounting info.json
@@ -85,8 +85,12 @@ cpu_paused() {
     [ ! -e pyprof.out ] || fail "files: $(ls -R pyprof.out)"
     begin PYPROF_START=paused
     uses first
-    "$PYPROF" doctor "$PROGRAM" >said.txt || true
+    "$PYPROF" doctor "$PROGRAM" >said.txt || fail "doctor: $(cat said.txt)"
     grep -q 'the process is paused' said.txt || fail "doctor: $(cat said.txt)"
+    PYPROF_START=paused "$PYPROF" doctor -- "$PYTHON" x.py >said.txt || true
+    grep -q 'PYPROF_START=paused: what is started takes no samples' said.txt || fail "doctor of a command: $(cat said.txt)"
+    PYPROF_START=paused "$PYPROF" run -o other -- "$PYTHON" -c 'sum(range(9000000))' 2>said.txt
+    grep -q "PYPROF_START=paused, and no 'pyprof ctl resume' came" said.txt || fail "run: $(cat said.txt)"
     "$PYPROF" ctl "$PROGRAM" resume
     for _ in $(seq 100); do
         [ "$(timers)" = 0 ] || break
@@ -186,7 +190,7 @@ not_obeyed() {
 @test "what cannot be done: a line, and status 1 or 2" {
     mkdir empty
     "$PYPROF" ctl empty pause >said.txt
-    grep -q 'no process with a profile there runs' said.txt || fail "$(cat said.txt)"
+    grep -q '^ordered; no process' said.txt || fail "$(cat said.txt)"
     while read -r status words; do
         result=0
         # shellcheck disable=SC2086

@@ -712,7 +712,9 @@ END
     neighbours() {
         "$PYPROF" report "$@" calls.pyprof | awk '/ in total:$/ { on = 1; next } !NF { on = 0 } on { print $1, $3, $5, $6 }'
     }
-    "$PYPROF" report --callers '^walk ' calls.pyprof | grep -qF 'Callers of ^walk , which has 0.60 s, 73.2 % of the CPU time, in total:'
+    "$PYPROF" report --callers '^walk ' calls.pyprof | grep -qE '^Callers of walk \(.*\): 0.60 s, 73.2 % of the CPU time'
+    "$PYPROF" report --callers 'walk (app.py:40)' calls.pyprof | grep -qE '^Callers of walk ' # as a table has it
+    "$PYPROF" report --callers nonsuch calls.pyprof | grep -qF "No function matches 'nonsuch'"
     printf '0.30 50.0 first (app.py:20)\n0.30 50.0 second (app.py:30)\n' | diff <(neighbours --callers '^walk ' | sort) -
     printf '0.40 66.7 itself \n0.20 33.3 leaf (app.py:50)\n' | diff <(neighbours --callees '^walk ') -
     printf '0.82 100.0 (none: it\n' | diff <(neighbours --callers '^<module> .app') -

@@ -54,7 +54,8 @@ static enum action parse(const struct pt_cli *cli, const char **target, const ch
         action = action_named(words[0]);
     }
     if (action == ACTIONS) {
-        pt_error("what is to be done? pyprof ctl [DIR | PID] pause, resume, rate HZ, flush or status");
+        pt_error("%s%s%s: pyprof ctl [DIR | PID] pause, resume, rate HZ, flush or status", count ? "'" : "",
+                 count ? words[0] : "an action is missing", count ? "' is no action" : "");
         return ACTIONS;
     }
     *rate = action == ACTION_RATE && count == 2 ? words[1] : NULL;
@@ -62,7 +63,8 @@ static enum action parse(const struct pt_cli *cli, const char **target, const ch
         if (action == ACTION_RATE)
             pt_error("rate takes a number of samples per second of CPU time, or default: pyprof ctl rate 50");
         else
-            pt_error("'%s' comes after '%s': pyprof ctl [DIR | PID] %s", words[1], words[0], words[0]);
+            pt_error("nothing comes after '%s'; a directory or a pid comes before it: pyprof ctl %s %s", words[0],
+                     words[1], words[0]);
         return ACTIONS;
     }
     if (cli->duration_ns && action != ACTION_PAUSE && action != ACTION_RESUME) {
@@ -89,7 +91,10 @@ static bool find_process(struct subject *subject, const char *text)
     const char *at = process.maps;
     PT_AUTO_FREE char *library = process.maps ? pt_next_mapped(&at, "libpyprof") : NULL;
     if (!process.maps || !process.environment) {
-        pt_error("process %s belongs to user %u: run pyprof as that user or as root", text, (unsigned)process.uid);
+        bool mine = geteuid() == 0 || geteuid() == process.uid;
+        pt_error(mine ? "process %s of user %u may not be inspected: the capability SYS_PTRACE is missing"
+                      : "process %s belongs to user %u: run pyprof as that user or as root",
+                 text, (unsigned)process.uid);
         return false;
     }
     if (!library) {
@@ -112,7 +117,7 @@ static bool find_subject(struct subject *subject, const char *target)
     struct stat status;
     if (stat(subject->directory, &status) == 0 && S_ISDIR(status.st_mode))
         return true;
-    pt_error("%s: %s; give the directory of a profile, or the pid of a process", subject->directory,
+    pt_error("%s: %s; 'pyprof ctl PID' reaches a process that has written nothing so far", subject->directory,
              errno == ENOENT ? "there is no such directory" : "that is no directory");
     return false;
 }
@@ -283,7 +288,7 @@ static void say_result(enum action action, const struct pt_running *running, uin
         printf("%" PRIu32 " process%s rest%s, and will obey when %s CPU time is used, or within ten seconds\n", late,
                pt_plural(late, "es"), late == 1 ? "s" : "", late == 1 ? "its" : "their");
     if (!obeyed && !late)
-        puts("no process with a profile there runs; those that have none yet, and those that start, obey");
+        puts("ordered; no process that runs has a profile there yet: all that write to it will obey");
 }
 
 int pt_cmd_ctl(const struct pt_cli *cli)

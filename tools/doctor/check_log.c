@@ -146,7 +146,10 @@ static void check_progress(const struct pt_process_info *subject, const struct p
     uint64_t known = sum->before_start_ns + sum->cpu_ns;
     uint64_t used = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
     double seconds = (double)age / NS_PER_SECOND;
-    if (age > LATE_NS && used > WORTH_NS + age / OWN_SHARE) {
+    if (pt_is_paused(subject)) {
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " sample%s, %.3f s CPU, and paused", path, sum->samples,
+                pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND);
+    } else if (age > LATE_NS && used > WORTH_NS + age / OWN_SHARE) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were used", path,
                 seconds, (double)used / NS_PER_SECOND);
         pt_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");

@@ -168,8 +168,7 @@ void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, 
     pt_remedy(findings, "raise the limit before the start: ulimit -i, LimitSIGPENDING= of systemd");
 }
 
-/* Whether the control file of its directory, or PYPROF_START, has it take no samples. */
-static bool is_paused(const struct pt_process_info *subject)
+bool pt_is_paused(const struct pt_process_info *subject)
 {
     const char *start = pt_process_info_variable(subject, pp_setting_names[PP_SETTING_START]);
     struct pp_control_orders orders = pp_control_default(start && strcmp(start, "paused") == 0);
@@ -197,7 +196,7 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
         pt_find(findings, PT_LEVEL_WARN, "timers", "%d for %d threads: some are not sampled", timers->count,
                 threads->count);
         pt_remedy(findings, "threads that have just begun get one within a second: ask again");
-    } else if (is_paused(subject)) {
+    } else if (pt_is_paused(subject)) {
         pt_find(findings, PT_LEVEL_WARN, "timers",
                 "none is armed: the process is paused, by pyprof ctl or PYPROF_START");
         pt_remedy(findings, "pyprof ctl %d resume", subject->pid);

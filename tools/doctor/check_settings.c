@@ -35,6 +35,16 @@ static void check_value(const struct pt_process_info *subject, enum pp_setting s
     pt_remedy(findings, "correct or unset it");
 }
 
+static void check_start(const struct pt_process_info *subject, struct pt_findings *findings)
+{
+    uint64_t paused;
+    pp_setting_read(PP_SETTING_START, value_of(subject, PP_SETTING_START), &paused);
+    if (!paused || subject->pid != getpid()) /* of a running process the timers tell */
+        return;
+    pt_find(findings, PT_LEVEL_WARN, TOPIC, "PYPROF_START=paused: what is started takes no samples");
+    pt_remedy(findings, "pyprof ctl resume, once it runs");
+}
+
 static bool events_permitted(void)
 {
     struct perf_event_attr attributes = {.type = PERF_TYPE_SOFTWARE,
@@ -132,5 +142,6 @@ void pt_check_settings(const struct pt_process_info *subject, struct pt_findings
     check_ticks(subject, findings);
     if (findings->count == before)
         pt_find(findings, PT_LEVEL_OK, TOPIC, "every PYPROF_ variable is valid");
+    check_start(subject, findings);
     check_clock(subject, findings);
 }

@@ -35,6 +35,8 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
 /* Returns the entry of LD_PRELOAD that is this library; NULL if there is none. The caller frees. */
 char *pt_preload_entry(const char *value);
 
+/* Returns whether the control file of its directory, or PYPROF_START, has the process take no samples. */
+bool pt_is_paused(const struct pt_process_info *subject);
 /* Checks our thread, timers, signal and limits in the process. */
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings);
 /* Adds a finding of this level if few more timers can be made. */

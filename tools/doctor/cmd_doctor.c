@@ -53,8 +53,8 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             pt_find(findings, PT_LEVEL_WARN, "child", "%d (%s): %s", child.pid, command.data, bad->what);
             pt_remedy(findings, "pyprof doctor %d", child.pid);
         } else {
-            pt_find(findings, PT_LEVEL_OK, "child", "%d (%s): sampled, %.3f s CPU", child.pid, command.data,
-                    (double)child.cpu_ns / 1e9);
+            pt_find(findings, PT_LEVEL_OK, "child", "%d (%s): %s, %.3f s CPU", child.pid, command.data,
+                    pt_is_paused(&child) ? "paused" : "sampled", (double)child.cpu_ns / 1e9);
             sampled++;
         }
         pt_findings_free(&own);

@@ -89,9 +89,12 @@ static const struct table {
 /* Returns the table that the first operand names; NULL if it is a path: a path of that name is ./NAME. */
 static const struct table *table_named(const struct pt_cli *cli)
 {
-    for (size_t i = 0; cli->argument_count && i < sizeof tables / sizeof tables[0]; i++)
-        if (strcmp(cli->arguments[0], tables[i].name) == 0)
+    for (size_t i = 0; cli->argument_count && i < sizeof tables / sizeof tables[0]; i++) {
+        size_t length = strlen(tables[i].name), singular = length - (tables[i].name[length - 1] == 's');
+        size_t given = strlen(cli->arguments[0]);
+        if ((given == length || given == singular) && strncmp(cli->arguments[0], tables[i].name, given) == 0)
             return &tables[i];
+    }
     return NULL;
 }
 

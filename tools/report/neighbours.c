@@ -4,6 +4,7 @@
 #include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "../base/fit.h"
 #include "../base/print.h"
@@ -16,22 +17,44 @@
 #define FIGURES_WIDTH 19 /* of a row, before its text */
 #define NO_CALLER     "(none: it is outermost)"
 #define ITSELF        "itself"
+#define NAMES_SHOWN   3
 
-/* Returns, by frame, whether its text matches. The caller frees. */
+/* Returns, by frame, whether its text matches; is the pattern itself, if nothing matches: a name out of a table has
+ * parentheses. The caller frees. */
 static bool *frames_with(const struct pt_profile *profile, const char *pattern)
 {
     regex_t regex;
-    bool *matching = pt_alloc(profile->frames.count, sizeof *matching);
+    bool *matching = pt_alloc(profile->frames.count, sizeof *matching), any = false;
     PT_AUTO_BUFFER text = {0};
     if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB) != 0)
         return matching;
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        pt_buffer_clear(&text);
-        pt_frame_text(&text, profile, i, false);
-        matching[i] = regexec(&regex, text.data, 0, NULL, 0) == 0;
-    }
+    for (unsigned literal = 0; literal < 2 && !any; literal++)
+        for (uint32_t i = 0; i < profile->frames.count; i++) {
+            pt_buffer_clear(&text);
+            pt_frame_text(&text, profile, i, false);
+            matching[i] = literal ? strcmp(text.data, pattern) == 0 : regexec(&regex, text.data, 0, NULL, 0) == 0;
+            any |= matching[i];
+        }
     regfree(&regex);
     return matching;
+}
+
+/* Appends what the pattern has found: the names of functions, each once, or that there is none. */
+static void append_found(struct pt_buffer *line, const struct pt_report *report, const char *pattern)
+{
+    PT_AUTO_FREE bool *matching = frames_with(report->profile, pattern);
+    PT_AUTO_FREE uint32_t *texts = pt_frame_texts(report->profile, false);
+    PT_AUTO_FREE bool *said = pt_alloc(report->profile->strings.count, sizeof *said);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < report->profile->frames.count; i++) {
+        if (!matching[i] || said[texts[i]])
+            continue;
+        said[texts[i]] = true;
+        if (count++ < NAMES_SHOWN)
+            pt_buffer_format(line, "%s%s", count > 1 ? ", " : "", pt_string(report->profile, texts[i]));
+    }
+    if (count > NAMES_SHOWN)
+        pt_buffer_format(line, " and %" PRIu32 " more that match %s", count - NAMES_SHOWN, pattern);
 }
 
 /* Returns, by node, the text of the neighbour for which its CPU time counts, a string; 0: the function is not in the
@@ -83,10 +106,18 @@ static void print_table(const struct pt_report *report, const char *pattern, boo
     uint32_t count, columns = pt_print_row_columns(stdout), shown = 0;
     uint64_t sum_ns, rest_ns = 0;
     PT_AUTO_FREE struct pt_total *rows = rows_of(report, pattern, callers, &count, &sum_ns);
+    PT_AUTO_BUFFER found = {0};
+    append_found(&found, report, pattern);
     putchar('\n');
-    pt_print_paragraph(
-        0, 2, "%s of %s, which has %.2f s, %.1f %% of the CPU time, in total:", callers ? "Callers" : "Callees",
-        pattern, pt_seconds(sum_ns), pt_percent(sum_ns, report->whole_ns));
+    if (!found.length) {
+        pt_print_paragraph(0, 2,
+                           "No function matches '%s', a regular expression: parentheses and brackets of a name need a "
+                           "backslash. 'pyprof report functions' lists names.",
+                           pattern);
+        return;
+    }
+    pt_print_paragraph(0, 2, "%s of %s: %.2f s, %.1f %% of the CPU time, in total:", callers ? "Callers" : "Callees",
+                       found.data, pt_seconds(sum_ns), pt_percent(sum_ns, report->whole_ns));
     for (; shown < count && shown < report->top; shown++) {
         double percent = pt_percent(rows[shown].self_ns, sum_ns);
         PT_AUTO_BUFFER text = {0};

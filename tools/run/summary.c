@@ -228,6 +228,9 @@ static void say_nothing(const struct pt_ended *ended, const char *directory, con
                         const char *command)
 {
     PT_AUTO_BUFFER text = {0};
+    const char *start = getenv(pp_setting_names[PP_SETTING_START]);
+    if (!reason && start && strcmp(start, "paused") == 0)
+        reason = "PYPROF_START=paused, and no 'pyprof ctl resume' came";
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
     if (!reason)
         append_reasons(&text, ended, directory, command);

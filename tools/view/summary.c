@@ -246,9 +246,9 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
         paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
     if (paused)
         warn(warnings,
-             "%" PRIu32 " process%s paused when last heard of, by pyprof ctl or PYPROF_START: 'pyprof ctl resume' has "
-             "samples taken",
-             paused, paused == 1 ? " was" : "es were");
+             "paused (%" PRIu32 " process%s): 'pyprof ctl resume' starts sampling, report --ignore paused leaves out "
+             "what was used meanwhile",
+             paused, pt_plural(paused, "es"));
 }
 
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)

@@ -56,7 +56,7 @@ static inline bool pp_leaves_a_leaf(uint32_t i)
  * description. */
 static inline bool pp_in_leaf(const uint8_t *code, size_t size, size_t at)
 {
-    for (unsigned steps = 0; steps < PP_LEAF_STEPS && at + 4 <= size; steps++) {
+    for (unsigned steps = 0; steps < PP_LEAF_STEPS && at < size && size - at >= 4; steps++) {
         uint32_t i = pp_instruction(code + at);
         if (i == PP_CODE_RET || i == PP_CODE_RETAA)
             return true;
