@@ -16,6 +16,7 @@
 #include "interval.h"
 #include "rate.h"
 #include "write_interval.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,6 +30,7 @@ static struct {
     struct pp_control_obeyed obeyed;
     uint64_t device, inode, size; /* of the file as it was read last; all 0: there was none */
     int64_t changed_s, changed_ns;
+    bool unread; /* it could not be read, or not by this process */
 } control;
 
 static uint64_t own_start_ticks(void)
@@ -60,8 +62,9 @@ static const char *read_file(int directory)
     static char text[PP_CONTROL_MAX + 1];
     struct stat file;
     int fd = pp_sys_openat(directory, PP_CONTROL_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0);
+    control.unread = fd == -EMFILE || fd == -ENFILE || fd == -ENOENT; /* the next time it may be otherwise */
     if (fd < 0)
-        return fd == -ENOENT ? NULL : "it cannot be read";
+        return control.unread ? NULL : "it cannot be read";
     bool there = pp_syscall4(SYS_fstat, fd, (long)&file, 0, 0) == 0;
     const char *why = there ? distrust(&file) : "it cannot be read";
     long length = why ? 0 : pp_sys_read(fd, text, PP_CONTROL_MAX);
@@ -79,7 +82,7 @@ static bool is_another(const char *path)
 {
     struct stat file = {0};
     pp_sys_stat(path, &file, AT_SYMLINK_NOFOLLOW); /* all 0 if there is none */
-    bool same = control.device == file.st_dev && control.inode == file.st_ino &&
+    bool same = !control.unread && control.device == file.st_dev && control.inode == file.st_ino &&
                 control.size == (uint64_t)file.st_size && control.changed_s == file.st_ctim.tv_sec &&
                 control.changed_ns == file.st_ctim.tv_nsec;
     control.device = file.st_dev;
@@ -87,6 +90,7 @@ static bool is_another(const char *path)
     control.size = (uint64_t)file.st_size;
     control.changed_s = file.st_ctim.tv_sec;
     control.changed_ns = file.st_ctim.tv_nsec;
+    control.unread = false;
     return !same;
 }
 
@@ -96,12 +100,15 @@ static void refresh_orders(void)
     const char *directory = pp_write_directory();
     if (!is_another(pp_format(path, sizeof path, "%s/" PP_CONTROL_NAME, directory)))
         return;
-    int opened = pp_directory_open(directory, false);
-    if (opened < 0)
-        return; /* as in another root: what is there is not for us */
-    const char *why = control.inode ? read_file(opened) : NULL;
-    if (!control.inode)
+    if (!control.inode) {
         control.orders = pp_control_default(pp_config.starts_paused);
+        return;
+    }
+    int opened = pp_directory_open(directory, false);
+    control.unread = opened < 0; /* as in another root: what is there is not for us */
+    if (opened < 0)
+        return;
+    const char *why = read_file(opened);
     pp_sys_close(opened);
     if (why)
         pp_warn_once(PP_CAUSE_CONTROL, "%s is not obeyed: %s", path, why);
@@ -192,6 +199,5 @@ uint64_t pp_control_poll(uint64_t now_monotonic_ns, bool *changed)
 
 void pp_control_after_fork(void)
 {
-    control.device = control.inode = control.size = 0;
-    control.changed_s = control.changed_ns = 0;
+    control.unread = true;
 }

@@ -236,6 +236,8 @@ void pp_drain_rest(void)
             continue;
         struct pp_charge charge = pp_account_rest(&pp_interval.account, slot);
         slot->flush.closed_ns = slot->flush.accounted_ns;
+        /* for what the handler sums up itself: samples that are not selected */
+        atomic_store_explicit(&slot->thread.cpu_end_ns, slot->flush.closed_ns, memory_order_relaxed);
         if (!charge.unsampled_ns && !charge.lost_ns)
             continue;
         uint32_t thread = pp_thread_of_slot(slot, false);

@@ -23,6 +23,11 @@ uses() {
     answered
 }
 
+# has_written: root's processes make the directory after a second.
+has_written() {
+    wait_until 30 eval 'ls pyprof.out/*.pyprof >has_written.txt 2>&1'
+}
+
 end() {
     exec 5>&-
     wait "$PROGRAM"
@@ -51,6 +56,7 @@ cpu_paused() {
     begin
     uses first
     used=$ANSWER
+    has_written
     "$PYPROF" ctl pause >said.txt
     grep -q '^1 process: paused' said.txt || fail "$(cat said.txt)"
     [ "$(timers)" = 0 ] || fail "there are timers: $(cat "/proc/$PROGRAM/timers")"
@@ -110,6 +116,7 @@ cpu_paused() {
 @test "--for: the contrary holds when the time is over, without another order" {
     begin
     uses first
+    has_written
     "$PYPROF" ctl pause --for 1s
     uses second
     for _ in $(seq 100); do
@@ -125,6 +132,7 @@ cpu_paused() {
 @test "rate: for all and for one process, and back" {
     begin
     uses first
+    has_written
     "$PYPROF" ctl rate 20 >said.txt
     grep -q '^1 process: at that rate' said.txt || fail "$(cat said.txt)"
     [ "$(reader field <("$PYPROF" info --json) period_ns)" = 50000000 ] || fail "another period"
@@ -143,6 +151,49 @@ cpu_paused() {
     cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
 }
 
+@test "with PYPROF_TRACES=0.5,only the paused time is counted once" {
+    begin PYPROF_TRACES=0.5,only
+    uses first
+    has_written
+    "$PYPROF" ctl pause
+    uses second
+    paused=$ANSWER
+    "$PYPROF" ctl resume
+    uses third
+    end
+    info >info.json
+    reader accounting info.json
+    collapsed >stacks.txt
+    between $((paused * 9 / 10)) "$(cpu_paused)" $((paused * 12 / 10)) "[paused]"
+}
+
+@test "an order to one process does not hold for its children, nor when its file has gone" {
+    begin
+    uses first
+    has_written
+    "$PYPROF" ctl "$PROGRAM" pause
+    uses fork second
+    rm pyprof.out/control
+    uses fork third
+    uses fork third
+    end
+    info --all >info.json
+    reader accounting info.json
+    collapsed --all >stacks.txt
+    [ "$(cpu_in second)" -gt 0 ] || fail "the child of a paused process was paused"
+    [ "$(cpu_in third)" -gt 0 ] || fail "paused without a file"
+}
+
+@test "a process that writes elsewhere is reached by its pid" {
+    touch file
+    begin PYPROF_OUT="$PWD/file" 2>/dev/null
+    uses first
+    "$PYPROF" ctl "$PROGRAM" pause >said.txt
+    grep -q '^1 process: paused' said.txt || fail "$(cat said.txt)"
+    exec 5>&-
+    wait "$PROGRAM"
+}
+
 # not_obeyed REASON
 not_obeyed() {
     for _ in $(seq 100); do
@@ -156,6 +207,7 @@ not_obeyed() {
 @test "a control file of others, a link, a damaged one: a line, and what held goes on" {
     begin
     uses first
+    has_written
     "$PYPROF" ctl pause
     "$PYPROF" ctl resume
     cp pyprof.out/control good
@@ -167,6 +219,7 @@ not_obeyed() {
     rm pyprof.out/control
     begin
     uses first
+    has_written
     cp paused new
     chmod g+w new
     mv new pyprof.out/control
@@ -174,6 +227,7 @@ not_obeyed() {
     rm orders answers pyprof.out/control
     begin
     uses first
+    has_written
     ln -s "$PWD/paused" pyprof.out/control
     not_obeyed 'it cannot be read'
     if [ "$(id -u)" = 0 ]; then

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -15,19 +16,25 @@
 static pid_t pager_pid;
 
 /* Returns whether the shell will find the program: else all output would be lost. */
+static bool is_program(const char *path)
+{
+    struct stat status;
+    return stat(path, &status) == 0 && S_ISREG(status.st_mode) && access(path, X_OK) == 0;
+}
+
 static bool is_there(const char *command)
 {
     const char *path = getenv("PATH");
     size_t length = strcspn(command, " ");
     if (memchr(command, '/', length) || !path) {
         PT_AUTO_FREE char *name = pt_strndup(command, length);
-        return access(name, X_OK) == 0;
+        return is_program(name);
     }
     for (size_t part; *path; path += part + (path[part] == ':')) {
         PT_AUTO_BUFFER name = {0};
         part = strcspn(path, ":");
         pt_buffer_format(&name, "%.*s/%.*s", (int)part, path, (int)length, command);
-        if (access(name.data, X_OK) == 0)
+        if (is_program(name.data))
             return true;
     }
     return false;

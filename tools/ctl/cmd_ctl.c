@@ -16,6 +16,7 @@
 #include "../doctor/checks.h"
 #include "../load/control_file.h"
 #include "../load/files.h"
+#include "../model/frame_text.h"
 #include "running.h"
 
 #define NS_PER_SECOND 1000000000u
@@ -79,6 +80,25 @@ static bool is_pid(const char *text)
     return *text && strlen(text) <= MAX_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
 }
 
+struct search {
+    int pid;
+    bool found;
+};
+
+/* Names of logs begin with the pid. */
+static void check_log(void *data, const char *path)
+{
+    struct search *search = data;
+    search->found |= atoi(pt_base_name(path)) == search->pid;
+}
+
+static bool has_log(const char *directory, int pid)
+{
+    struct search search = {.pid = pid};
+    pt_each_log(directory, check_log, &search);
+    return search.found;
+}
+
 /* Fills the subject from a running process. Returns false after a message. */
 static bool find_process(struct subject *subject, const char *text)
 {
@@ -101,8 +121,14 @@ static bool find_process(struct subject *subject, const char *text)
         pt_error("process %s is not profiled: 'pyprof doctor %s' says why", text, text);
         return false;
     }
-    PT_AUTO_FREE char *inside = pt_output_directory(&process);
+    PT_AUTO_FREE char *inside = pt_output_directory(&process), *other = pt_output_fallback(&process);
+    PT_AUTO_FREE char *fallback = pt_process_info_path(&process, other);
     subject->directory = pt_process_info_path(&process, inside);
+    if (!has_log(subject->directory, process.pid_inside) && has_log(fallback, process.pid_inside)) {
+        char *unused = subject->directory;
+        subject->directory = fallback;
+        fallback = unused;
+    }
     subject->scope = (struct pp_control_scope){(uint64_t)process.pid_inside, process.start_ticks};
     subject->uid = process.uid;
     subject->gid = process.gid;
