@@ -101,7 +101,7 @@ readme_in_environment() {
     cp "$ROOT/contrib/example/app.py" .
     PATH=$PWD/env/bin:$PATH
     pyprof run -- python app.py 2>run.err || fail "$(cat run.err)"
-    pyprof report >report.txt
+    pyprof report functions >report.txt
     grep -q 'iterencode (json/encoder.py:' report.txt || fail "$(cat report.txt)"
     pyprof export -o app.pb.gz
     gunzip -t app.pb.gz
