@@ -21,15 +21,15 @@ END_OF_CHECK
 @test "PYPROF_MAX_DISK: the oldest profiles go, and nothing else; the sums of what is left close, the rest is named" {
     mkdir pyprof.out
     for i in {10..33}; do
-        head -c 65536 /dev/zero >pyprof.out/5000077-1700000000000000000-000000"$i".pyprof
-        touch -d "2020-01-01 00:00:$i" pyprof.out/5000077-1700000000000000000-000000"$i".pyprof
+        head -c 65536 /dev/zero >pyprof.out/5000077-1500000000000000000-000000"$i".pyprof
+        touch -d "2020-01-01 00:00:$i" pyprof.out/5000077-1500000000000000000-000000"$i".pyprof
     done
     head -c 2000000 /dev/zero >pyprof.out/baseline.pyprof
     PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" pyprof.out 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     [ -e pyprof.out/baseline.pyprof ] || fail "a file that is not ours is gone"
-    [ ! -e pyprof.out/5000077-1700000000000000000-00000010.pyprof ] || fail "the oldest is still there"
-    [ -e pyprof.out/5000077-1700000000000000000-00000033.pyprof ] || fail "the newest is gone"
+    [ ! -e pyprof.out/5000077-1500000000000000000-00000010.pyprof ] || fail "the oldest is still there"
+    [ -e pyprof.out/5000077-1500000000000000000-00000033.pyprof ] || fail "the newest is gone"
     rm pyprof.out/baseline.pyprof
     # The limit and what is written between two checks.
     between 300000 "$(du -sb pyprof.out | cut -f1)" 1300000 "bytes in the directory"

@@ -49,7 +49,7 @@ shows() {
         done < <(grep -oE '(^| )-{1,2}[a-z-]+' <<<"${rest%% -- *}")
     done <commands.txt
     for option in $(grep -oE '`--[a-z-]+' "$ROOT/README.md" | tr -d '`'); do
-        cat <("$PYPROF" help report) <("$PYPROF" help annotate) | grep -q -- "$option" || fail "no option $option"
+        cat <("$PYPROF" help report) <("$PYPROF" help annotate) <("$PYPROF" help ctl) | grep -q -- "$option" || fail "no option $option"
     done
 }
 
