@@ -93,7 +93,7 @@ one() {
 build() {
     local units=library-units
     [ -z "$long" ] || units=units
-    one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all "$units" helpers
+    one "builds with ${CC:-gcc}, no warning" make -j"$jobs" BUILD="$BUILD" all objects "$units" helpers
     if wanted units-sanitized || wanted tools-sanitized || wanted fuzz || wanted lint; then
         # Half of what -O2 takes, and they find the same. This is the build with clang and its warnings, too.
         one "builds with clang, sanitizers and libFuzzer, no warning" make -j"$jobs" SAN=1 CFLAGS="-O1 -g1" BUILD="$BUILD/san" all units fuzzers
