@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Defines the control file, by which `pyprof ctl` tells the processes of a profile's directory what to do: it writes
- * the file, each flush thread reads it (flush/control.h), and the log says what was obeyed (PP_PROCESS_CONTROL).
+ * the file, each flush thread reads it (flush/control.h), and the log says what was obeyed (PP_PROCESS_PAUSED).
  *
  * It is text, whole or not there, since it is renamed into its place:
  *

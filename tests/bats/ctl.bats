@@ -35,6 +35,14 @@ end() {
     [ "$(cat err.txt)" = "${1:-}" ] || fail "on stderr: $(cat err.txt)"
 }
 
+# end_closed [--all]: the sums close; leaves stacks.txt.
+end_closed() {
+    end
+    info "$@" >info.json
+    reader accounting info.json
+    collapsed "$@" >stacks.txt
+}
+
 end_of_test() {
     [ -z "${PROGRAM:-}" ] || kill "$PROGRAM" 2>/dev/null || true
 }
@@ -75,10 +83,7 @@ cpu_paused() {
         uses $where third
     done
     "$PYPROF" report 2>/dev/null | grep -q 'pyprof ctl resume' && fail "said to be paused"
-    end
-    info --all >info.json
-    reader accounting info.json
-    collapsed --all >stacks.txt
+    end_closed --all
     ! grep -q second stacks.txt || fail "sampled while paused: $(grep second stacks.txt)"
     cpu_near "$(cpu_in first)" "$used" 15 "what ran before"
     cpu_near "$(cpu_in third)" $((3 * used)) 15 "what ran after"
@@ -104,10 +109,7 @@ cpu_paused() {
     done
     uses second
     used=$ANSWER
-    end
-    info >info.json
-    reader accounting info.json
-    collapsed >stacks.txt
+    end_closed
     ! grep -q first stacks.txt || fail "sampled while paused: $(grep first stacks.txt)"
     cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
     [ "$(cpu_paused)" -gt $((used / 2)) ] || fail "the time before is missing: $(head -c 300 stacks.txt)"
@@ -124,9 +126,7 @@ cpu_paused() {
         uses second
     done
     [ "$(timers)" != 0 ] || fail "still paused"
-    end
-    info >info.json
-    reader accounting info.json
+    end_closed
 }
 
 @test "rate: for all and for one process, and back" {
@@ -144,10 +144,7 @@ cpu_paused() {
     [ "$(jq '.processes[0].hz' said.json)" = 100 ] || fail "$(cat said.json)"
     uses second
     used=$ANSWER
-    end
-    info >info.json
-    reader accounting info.json
-    collapsed >stacks.txt
+    end_closed
     cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
 }
 
@@ -160,10 +157,7 @@ cpu_paused() {
     paused=$ANSWER
     "$PYPROF" ctl resume
     uses third
-    end
-    info >info.json
-    reader accounting info.json
-    collapsed >stacks.txt
+    end_closed
     between $((paused * 9 / 10)) "$(cpu_paused)" $((paused * 12 / 10)) "[paused]"
 }
 
@@ -176,10 +170,7 @@ cpu_paused() {
     rm pyprof.out/control
     uses fork third
     uses fork third
-    end
-    info --all >info.json
-    reader accounting info.json
-    collapsed --all >stacks.txt
+    end_closed --all
     [ "$(cpu_in second)" -gt 0 ] || fail "the child of a paused process was paused"
     [ "$(cpu_in third)" -gt 0 ] || fail "paused without a file"
 }

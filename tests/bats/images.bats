@@ -136,7 +136,7 @@ restricted_pod() {
 }
 
 # bats test_tags=core
-@test "contrib/kubernetes/pod.yaml as it stands, restricted, of any user: profiled whole, and not a word" {
+@test "contrib/kubernetes/pod.yaml unchanged, restricted, of any user: profiled whole, nothing on stderr" {
     "$PYTHON" - "$ROOT/contrib/kubernetes/pod.yaml" <<'END'
 import sys, yaml
 
@@ -162,7 +162,7 @@ END
     restricted_pod
 }
 
-# There is no Docker here: what a stage does to the image is done to what stands for its base.
+# There is no Docker here: what a stage does to the image is done to a root made like its base image.
 @test "contrib/docker/Dockerfile: slim, Alpine and distroless make profiles; its packages are those of the build" {
     local dockerfile=$ROOT/contrib/docker/Dockerfile stage python
     grep -qF "    $(sed -n 's/^# *docker/docker/p' "$dockerfile")" "$ROOT/README.md"

@@ -151,7 +151,7 @@ END
         closes
         info | grep -c '"pid"' >processes.txt
         collapsed --processes | grep use_here | cut -d';' -f1 | sort -u >used.txt
-        [ "$(wc -l <used.txt)" -eq 3 ] || fail "three programs have burnt: $(cat used.txt)"
+        [ "$(wc -l <used.txt)" -eq 3 ] || fail "not three programs have used CPU time: $(cat used.txt)"
     done
 }
 

@@ -15,15 +15,9 @@
  * write each ten seconds, if they use CPU time at all. */
 #define LATELY_NS UINT64_C(60000000000)
 
-struct search {
-    struct pt_files files;
-    uint64_t pid;
-};
-
-static void check_log(void *data, const char *path)
+static void add_log(void *files, const char *path)
 {
-    struct search *search = data;
-    pt_files_add(&search->files, path, false);
+    pt_files_add(files, path, false);
 }
 
 static bool may_run(const struct pt_file *file, uint64_t now_ns)
@@ -43,19 +37,18 @@ static bool is_latest(const struct pt_files *files, const struct pt_file *file)
 
 void pt_running_find(struct pt_running *running, const char *directory, uint64_t pid)
 {
-    struct search search = {.pid = pid};
+    PT_AUTO(pt_files_free) struct pt_files files = {0};
     uint64_t now_ns = pt_clock_ns(CLOCK_REALTIME);
     *running = (struct pt_running){0};
-    pt_each_log(directory, check_log, &search);
-    for (uint32_t i = 0; i < search.files.count; i++) {
-        const struct pt_file *file = &search.files.items[i];
-        if (!file->foreign && may_run(file, now_ns) && (!pid || file->pid == pid) && is_latest(&search.files, file)) {
+    pt_each_log(directory, add_log, &files);
+    for (uint32_t i = 0; i < files.count; i++) {
+        const struct pt_file *file = &files.items[i];
+        if (!file->foreign && may_run(file, now_ns) && (!pid || file->pid == pid) && is_latest(&files, file)) {
             running->paths =
                 pt_grow(running->paths, &running->capacity, (uint64_t)running->count + 1, sizeof *running->paths);
             running->paths[running->count++] = pt_strdup(file->path);
         }
     }
-    pt_files_free(&search.files);
 }
 
 bool pt_running_still(const struct pt_running *running, uint32_t process)
