@@ -15,7 +15,7 @@ static void continue_walk(struct pp_native_stack *native)
 {
     while (native->continuable) {
         native->continuable = false;
-        if (!pp_module_add_sampled(native->frames[native->count - 1].ip))
+        if (!pp_module_add_stopped(native->frames[native->count - 1].ip, !native->stopped->exact))
             return;
         native->table = pp_modules_draft();
         if (native->table)

@@ -2,6 +2,7 @@
 /* Publishes the modules to handlers, and keeps memory that handlers may still read. */
 #include "../base/arena.h"
 #include "../base/check.h"
+#include "../base/libc_kind.h"
 #include "module_list.h"
 #include <stdatomic.h>
 
@@ -58,7 +59,9 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
         .rule_count = rows->rule_count,
-        .without = (hdr->start == hdr->end && !(PP_UNDESCRIBED_BYTES && size <= PP_SMALL_TEXT)) || size >= MAX_TEXT,
+        .without =
+            (hdr->start == hdr->end && !pp_libc_kind.undescribed && !(PP_UNDESCRIBED_BYTES && size <= PP_SMALL_TEXT)) ||
+            size >= MAX_TEXT,
     };
 }
 

@@ -42,6 +42,9 @@ bool pp_modules_refresh(void);
 /* Compiles the rows of the function that holds the address, if no sample has met it before. True: pp_modules_draft()
  * knows it now, if only that there is no function, or no rule. False: no module holds it, or there is no memory. */
 bool pp_module_add_sampled(uintptr_t address);
+/* Does so for an address at which a walk has stopped: at_call, the last byte of a call, else an interrupted
+ * instruction. Where libc's own code has no unwind information, its instructions tell the rule. */
+bool pp_module_add_stopped(uintptr_t address, bool at_call);
 /* Returns the table that handlers will have after the next pp_modules_publish. Valid until the next call here. NULL:
  * no memory. */
 const struct pp_module_table *pp_modules_draft(void);

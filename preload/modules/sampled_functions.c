@@ -56,7 +56,7 @@ static struct pp_unwind_draft *draft_of(struct pp_module *module)
     return *draft;
 }
 
-bool pp_module_add_sampled(uintptr_t address)
+static bool add_sampled(uintptr_t address, enum pp_place place)
 {
     const struct pp_module_list *modules = pp_module_list();
     size_t i = pp_module_list_find(modules, address);
@@ -69,10 +69,21 @@ bool pp_module_add_sampled(uintptr_t address)
     note_sampled();
     struct pp_unwind_draft *draft = draft_of(module);
     struct pp_unwind_source source = source_of(module, pp_module_unwind_file(module));
+    source.place = place;
     bool added = draft && pp_unwind_draft_add(draft, &source, address);
     if (draft && pp_draft_table)
         pp_unwind_draft_show(draft, &pp_draft_table->ranges[i]); /* rows may have moved, added or not */
     return added;
+}
+
+bool pp_module_add_sampled(uintptr_t address)
+{
+    return add_sampled(address, PP_PLACE_UNKNOWN);
+}
+
+bool pp_module_add_stopped(uintptr_t address, bool at_call)
+{
+    return add_sampled(address, at_call ? PP_PLACE_CALL : PP_PLACE_INSTRUCTION);
 }
 
 /* Packs the draft's rows, if functions were added. What they replace is retired when no table that handlers can find

@@ -26,8 +26,16 @@ struct pp_unwind_file {
     int fd;
 };
 
+/* What the address is at which a walk has stopped. */
+enum pp_place {
+    PP_PLACE_UNKNOWN,     /* no walk has stopped there */
+    PP_PLACE_INSTRUCTION, /* an instruction that was interrupted */
+    PP_PLACE_CALL,        /* the last byte of a call */
+};
+
 /* Where a module's code and its unwind information are in the process. */
 struct pp_unwind_source {
+    enum pp_place place; /* of the address that rows are asked for */
     uintptr_t text_start, text_end;
     uintptr_t hdr_start, hdr_end; /* .eh_frame_hdr; equal: there is none */
     uintptr_t segment_end;        /* of the segment that holds .eh_frame */

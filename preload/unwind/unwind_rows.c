@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "unwind_rows.h"
+#include "../arch/return_path.h"
 #include "../base/arena.h"
+#include "../base/libc_kind.h"
 #include "../base/safe_copy.h"
 
 #define ROWS_PER_BLOCK 16
@@ -21,10 +23,10 @@ static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_st
                            pp_row_builder_rule(c->builder, state, c->signal_frame));
 }
 
-/* Adds the function's rows, and the gap between it and the next function. False: its FDE cannot be read, or is of
- * another function. */
+/* Adds the function's rows, and the gap between it and the next function; where code in gaps is read, the first byte of
+ * that, which ends the function. False: its FDE cannot be read, or is of another function. */
 static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_source *source,
-                         const struct pp_found_fde *found)
+                         struct pp_found_fde *found)
 {
     struct pp_entry_window window;
     pp_entry_window_open(&window, source);
@@ -38,6 +40,8 @@ static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_
         struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
         pp_cfi_run(&copy, &cie->cie, &fde, &cie->initial, emit, &c);
         pp_row_builder_add(builder, c.end, PP_RULE_GAP);
+        if (pp_libc_kind.undescribed && c.end < found->end)
+            found->end = c.end + 1;
     }
     if (mapped)
         pp_unmap(mapped, copy.size);
@@ -45,8 +49,7 @@ static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_
 }
 
 /* A function that cannot be read has no rule. False: no memory. */
-static bool compile(struct pp_row_builder *builder, const struct pp_unwind_source *source,
-                    const struct pp_found_fde *found)
+static bool compile(struct pp_row_builder *builder, const struct pp_unwind_source *source, struct pp_found_fde *found)
 {
     pp_row_builder_add(builder, found->start, PP_RULE_INVALID | PP_ROW_FUNCTION_START);
     if (!add_function(builder, source, found)) {
@@ -118,6 +121,33 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
     return done;
 }
 
+/* Adds a rule for code without a description from its instructions, if they tell: libc's own, where that has none. A
+ * caller's frame is asked for by the last byte of its call; the code that a handler returns to, by the byte before it.
+ * False: no memory. */
+static bool add_by_code(struct pp_row_builder *builder, const struct pp_unwind_source *source, uintptr_t address)
+{
+    uint32_t offset = (uint32_t)(address - source->text_start), rule;
+    uintptr_t at = source->place == PP_PLACE_CALL ? address + 1 : address;
+    struct pp_code code = {.start = source->text_start, .end = source->text_end, .read = pp_safe_copy};
+    uint8_t begin[PP_RESTORER_SIZE];
+    struct pp_return_path path;
+    if (pp_safe_copy(begin, at, sizeof begin) && pp_is_restorer(begin)) {
+        rule = pp_row_builder_undescribed(builder, PP_CODE_RESTORER);
+        path.size = sizeof begin;
+    } else if (pp_return_path(&code, at, &path)) {
+        struct pp_cfi_state state = {
+            .cfa = {.valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX, .offset = path.cfa_offset}};
+        for (uint64_t left = path.saved; left; left &= left - 1) {
+            unsigned number = (unsigned)__builtin_ctzll(left);
+            state.registers[number] = (struct pp_cfi_register){.kind = PP_CFI_AT_CFA, .offset = path.at[number]};
+        }
+        rule = pp_row_builder_rule(builder, &state, false);
+    } else {
+        return true;
+    }
+    return add_range(builder, offset, offset + (source->place == PP_PLACE_CALL ? 1 : path.size), rule);
+}
+
 bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)
 {
     *draft = (struct pp_unwind_draft){.blocks = {0}};
@@ -133,8 +163,14 @@ bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_s
     draft->changed = true;
     bool done = add_undescribed_at(draft, source, address);
     if (done && !is_known(draft, offset) && pp_fde_search(source, address, &found))
-        done = found.fde ? compile(&draft->builder, source, &found)
-                         : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+        done = found.fde                  ? compile(&draft->builder, source, &found)
+               : pp_libc_kind.undescribed ? true
+                                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+    if (done && pp_libc_kind.undescribed && !is_known(draft, offset)) {
+        if (source->place == PP_PLACE_UNKNOWN)
+            return true;
+        done = add_by_code(&draft->builder, source, address);
+    }
     /* what cannot be read, a table that is not sorted, functions that overlap */
     if (done && !is_known(draft, offset))
         done = add_range(&draft->builder, offset, offset + 1, PP_RULE_INVALID);
@@ -216,8 +252,9 @@ bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offse
     if (PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
         return false;
     uint32_t next = row + 1;
-    while (row > 0 && !(range->rows[row].rule & PP_ROW_FUNCTION_START))
-        row--;
+    for (; row > 0 && !(range->rows[row].rule & PP_ROW_FUNCTION_START); row--)
+        if (PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
+            return false; /* code in a gap, known by its instructions */
     while (next < range->row_count && !(range->rows[next].rule & PP_ROW_FUNCTION_START) &&
            PP_ROW_RULE(range->rows[next].rule) > PP_RULE_GAP)
         next++;
