@@ -42,8 +42,10 @@ static const struct pt_option
                    "'endpoint=(none)': of none"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
-    from = OPTION(0, "from", "TIME", PT_TIME, request.select.from_ns, NULL,
-                  "only what ran from this time of the run on: 90, 1m30s, 250ms"),
+    from = OPTION(0, "from", "TIME", PT_WHEN, request.select.from, NULL,
+                  "only what ran from this time on, of the run: 90, 1m30s, 250ms; -5m: before its end, or before now "
+                  "while it runs; of day: 14:05, 14:05:30; of a date: 2026-11-27, '2026-11-27 14:05', "
+                  "2026-11-27T14:05:00Z, yesterday"),
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
     hide = OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
@@ -54,6 +56,8 @@ static const struct pt_option
                     "only stacks without a frame or context that matches"),
     intervals = FLAG('i', "intervals", intervals, "second by second: CPU, cores busy, switches, page faults"),
     json = FLAG('j', "json", json, "JSON, for programs"),
+    last = OPTION(0, "last", "TIME", PT_LAST, request.select.from, NULL,
+                  "only the last 5m, 30s, 2h of it: short for --from -5m"),
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
     merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
@@ -78,7 +82,8 @@ static const struct pt_option
     thread = OPTION(0, "thread", "NAME", PT_REGEX, request.select.thread, NULL,
                     "only threads with this id, or with a name that matches this pattern"),
     threads = FLAG('t', "threads", threads, "tell threads apart"),
-    to = OPTION(0, "to", "TIME", PT_TIME, request.select.to_ns, NULL, "only what ran before this time of the run"),
+    to =
+        OPTION(0, "to", "TIME", PT_WHEN, request.select.to, NULL, "only what ran before this time, as --from takes it"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
     sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total " PT_SORT_REQUEST,
                   "order of all tables: self or total time; cpu-per-request: that of endpoints, where requests are "
@@ -94,7 +99,7 @@ static const struct pt_option
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
 /* Which files are read, and which of their samples (query/select.h): of each command that loads and shows samples. */
 #define RUNS   &run, &all
-#define SELECT &from, &to, &pid, &thread, &not_thread, &focus, &ignore, &hide, &native, &no_awaiters, &join_pools
+#define SELECT &from, &to, &last, &pid, &thread, &not_thread, &focus, &ignore, &hide, &native, &no_awaiters, &join_pools
 
 #define PATHS_HELP                                                                                                     \
     "PATH is a profile (*.pyprof) or a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY    \

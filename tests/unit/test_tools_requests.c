@@ -74,8 +74,8 @@ TEST(sums_are_of_all_segments_and_processes)
 TEST(time_and_processes_select)
 {
     const struct pt_load_request parts[] = {
-        {.select.from_ns = 15 * S},
-        {.select.from_ns = 10 * S + S / 2, .select.to_ns = 15 * S},
+        {.select.from.of_run_ns = 15 * S},
+        {.select.from.of_run_ns = 10 * S + S / 2, .select.to.of_run_ns = 15 * S},
         {.select.pid = "8"},
         {.select.thread = "7"},
         {.keep = PT_KEEP_STACKS, .select.focus = "x"},

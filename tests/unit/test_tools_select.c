@@ -62,14 +62,14 @@ TEST(times)
 {
     uint64_t sum = 0;
     for (uint64_t from = 0; from < 2000000000u; from += 100000000u)
-        sum += left_by((struct pt_selection){.from_ns = from, .to_ns = from + 100000000u});
+        sum += left_by((struct pt_selection){.from.of_run_ns = from, .to.of_run_ns = from + 100000000u});
     assert_int_equal(sum, WHOLE);
     /* One interval is all that there is: of a quarter of it there is a quarter. */
     const uint64_t timed = WHOLE - FIXTURE_PENDING_NS;
-    assert_in_range(left_by((struct pt_selection){.from_ns = 750000000u}), FIXTURE_PENDING_NS + timed / 4 - 9,
+    assert_in_range(left_by((struct pt_selection){.from.of_run_ns = 750000000u}), FIXTURE_PENDING_NS + timed / 4 - 9,
                     FIXTURE_PENDING_NS + timed / 4 + 9);
-    assert_in_range(left_by((struct pt_selection){.from_ns = 400000000u, .to_ns = 500000000u}), timed / 10 - 9,
-                    timed / 10 + 9);
+    assert_in_range(left_by((struct pt_selection){.from.of_run_ns = 400000000u, .to.of_run_ns = 500000000u}),
+                    timed / 10 - 9, timed / 10 + 9);
 }
 
 /* Frames by a letter: Python functions (S: of a package), the interpreter, a library, and pseudo-frames. */

@@ -150,9 +150,9 @@ TEST(traces_are_selected_like_all_samples)
         struct pt_selection select;
         uint32_t samples;
     } wanted[] = {
-        {{.from_ns = 2 * SECOND_NS}, 8},
-        {{.from_ns = 2 * SECOND_NS, .to_ns = 3 * SECOND_NS}, 4},
-        {{.to_ns = 3 * SECOND_NS}, 8},
+        {{.from.of_run_ns = 2 * SECOND_NS}, 8},
+        {{.from.of_run_ns = 2 * SECOND_NS, .to.of_run_ns = 3 * SECOND_NS}, 4},
+        {{.to.of_run_ns = 3 * SECOND_NS}, 8},
         {{.pid = "17"}, 6},
         {{.thread = "7"}, 4},
         {{.thread = "pool"}, 4},

@@ -46,8 +46,8 @@ def pseudo(text):
 
 
 class Log:
-    def __init__(self, pid=100, command=("python", "app.py")):
-        self.pid, self.command = pid, command
+    def __init__(self, pid=100, command=("python", "app.py"), start=START, run="run"):
+        self.pid, self.command, self.start, self.run = pid, command, start, run
         self.tables = {kind: {} for kind in (STRINGS, MODULES, CODES, FRAMES, NODES, THREADS, LABELS)}
         self.records = {kind: [] for kind in self.tables}
         self.samples, self.traced, self.traces, self.contexts = {}, [], None, None
@@ -98,7 +98,7 @@ class Log:
         if not isinstance(node, int):
             node = self.stack(node)
         number = 0 if thread is None else self.define(THREADS, thread, lambda: record(
-            self.pid + len(self.tables[THREADS]), self.string(thread), START, 0 if self.tables[THREADS] else 1))
+            self.pid + len(self.tables[THREADS]), self.string(thread), self.start, 0 if self.tables[THREADS] else 1))
         label_set = 0 if not labels else self.define(LABELS, labels, lambda: record(
             *(self.string(text) for pair in labels for text in pair)))
         state = 0 if gil is None else GIL_KNOWN | (HOLDS_GIL if gil else 0)
@@ -136,8 +136,8 @@ class Log:
         end = max((start + wall for start, wall in self.samples), default=SECOND)
         command = b"".join(word.encode() + b"\0" for word in self.command)
         block(PROCESS, fields([
-            (1, b"run"), (2, b"instance-%d" % self.pid), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
-            (13, b"3.12.1"), (15, START), (16, 10000000), (19, 2)] + [(number, text.encode()) for number, text in ((23, self.contexts), (24, self.traces)) if text]))
+            (1, self.run.encode()), (2, b"instance-%d" % self.pid if self.run == "run" else b"%s-%d" % (self.run.encode(), self.pid)), (3, 0), (4, self.pid), (10, command), (12, b"/srv/app"),
+            (13, b"3.12.1"), (15, self.start), (16, 10000000), (19, 2)] + [(number, text.encode()) for number, text in ((23, self.contexts), (24, self.traces)) if text]))
         for kind, records in self.records.items():
             first, part = 1, b""
             for i, body in enumerate(records):
@@ -146,21 +146,35 @@ class Log:
                     block(kind, varint(first) + part)
                     first, part = i + 2, b""
         for (start, wall), records in sorted(self.samples.items()):
-            head = varint(START + start) + varint(wall)
+            head = varint(self.start + start) + varint(wall)
             for i in range(0, len(records), 20000):
                 block(SAMPLES, head + b"".join(records[i:i + 20000]))
             if self.traced:
-                block(TRACES, varint(START) + b"".join(self.traced))
+                block(TRACES, varint(self.start) + b"".join(self.traced))
                 self.traced = []
             if (start, wall) in self.ends:
-                block(ACCOUNTING, fields([(1, START + start + wall), (2, start + wall), (3, self.ends[start, wall])]))
+                block(ACCOUNTING, fields([(1, self.start + start + wall), (2, start + wall), (3, self.ends[start, wall])]))
         cpu = self.sampled + self.other["unsampled"] + 2000000
         block(ACCOUNTING, fields([
-            (1, START + end), (2, end), (3, cpu), (4, self.sampled),
+            (1, self.start + end), (2, end), (3, cpu), (4, self.sampled),
             (5, self.other["unsampled"]), (9, 2000000), (11, 0), (13, self.count), (14, len(self.tables[THREADS]))] + self.not_selected()))
-        block(END, varint(START + end) + varint(1))
+        block(END, varint(self.start + end) + varint(1))
         with open(path, "wb") as file:
             file.write(b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + b"".join(blocks))
+
+
+def fleet(directory, count, first=START, apart=60 * SECOND, seconds=10, run="run"):
+    """Workers of one server, each of which lives for some seconds and is replaced: one file after the other, each last
+    written when its worker ended."""
+    os.makedirs(directory, exist_ok=True)
+    for i in range(count):
+        log = Log(1000 + i, ("gunicorn", "app:app"), first + i * apart, run)
+        for second in range(seconds):
+            log.sample("MainThread", [python("main"), python("handle", line=20 + i % 7)], 10000000 + i, second, True, 1)
+        path = f"{directory}/{log.pid}-{log.start}-{i:08x}.pyprof"
+        log.write(path)
+        end = log.start + seconds * SECOND
+        os.utime(path, ns=(end, end))
 
 
 def example(path, scale=1, pid=100, moved=0):

@@ -9,11 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HIGHEST_NUMBER  1000000
-#define LONGEST_SECONDS 1e9 /* limit of a time, so that nanoseconds do not overflow */
-#define HELP_COLUMN     23  /* where an option's help begins */
-#define MAX_OPTIONS     32  /* limit per command */
-#define LONG_ONLY       256 /* getopt value of a long option: this + its index in the command's list */
+#include "../base/numbers.h"
+#include "times.h"
+
+#define HIGHEST_NUMBER 1000000
+#define HELP_COLUMN    23  /* where an option's help begins */
+#define MAX_OPTIONS    32  /* limit per command */
+#define LONG_ONLY      256 /* getopt value of a long option: this + its index in the command's list */
 
 char *pt_command_text(const struct pt_command *command)
 {
@@ -77,35 +79,28 @@ static bool parse_number(const char *name, const char *text, uint32_t highest, u
     return true;
 }
 
-/* Parses a time like "90" (seconds), "1.5s", "1m30s" or "250ms" into nanoseconds. */
-static bool parse_time(const char *name, const char *text, uint64_t *ns)
+static bool parse_duration(const char *name, const char *text, uint64_t *ns)
 {
-    static const struct {
-        const char *unit;
-        double ns;
-    } units[] = {{"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}};
-    double sum = 0;
-    bool good = *text;
-    for (const char *at = text; good && *at;) {
-        char *end;
-        double number = strtod(at, &end), unit = 0;
-        good = end != at && (isdigit((unsigned char)*at) || *at == '.') && number >= 0 && number <= LONGEST_SECONDS;
-        size_t i = 0, count = sizeof units / sizeof units[0];
-        while (good && i < count && strncmp(end, units[i].unit, strlen(units[i].unit)) != 0)
-            i++;
-        if (!*end && at == text) /* a number alone */
-            unit = 1e9, at = end;
-        else if (good && i < count)
-            unit = units[i].ns, at = end + strlen(units[i].unit);
-        good = good && unit > 0;
-        sum += number * unit;
-    }
-    if (!good || sum > LONGEST_SECONDS * 1e9) {
-        pt_error("--%s takes a time like 10s, 1m30s or 250ms, not '%s'", name, text);
+    if (pt_parse_duration(text, ns))
+        return true;
+    pt_error("--%s takes a time like 10s, 1m30s or 250ms, not '%s'", name, text);
+    return false;
+}
+
+static bool parse_when(const char *name, const char *text, struct pt_when *when)
+{
+    bool parsed = pt_parse_when(text, pt_clock_ns(CLOCK_REALTIME), when);
+    if (parsed && !pt_when_is_given(when) && strcmp(name, "to") == 0) {
+        pt_error("--from must be before --to");
         return false;
     }
-    *ns = (uint64_t)sum;
-    return true;
+    if (parsed)
+        return true;
+    pt_error(
+        "--%s takes a time of the run like 1m30s, -5m for as long before its end, a time of day like 14:05, a date "
+        "like 2026-11-27 or '2026-11-27 14:05', or yesterday, not '%s'",
+        name, text);
+    return false;
 }
 
 /* Parses "3%" or "3". */
@@ -189,10 +184,16 @@ static bool parse_option(struct pt_cli *cli, const struct pt_option *option, con
         return parse_number(option->name, argument, HIGHEST_NUMBER, field);
     case PT_PERCENT:
         return parse_percent(option->name, argument, field);
-    case PT_TIME:
-        return parse_time(option->name, argument, field);
+    case PT_WHEN:
+        return parse_when(option->name, argument, field);
+    case PT_LAST: {
+        struct pt_when *when = field;
+        *when = (struct pt_when){0};
+        return parse_duration(option->name, argument, &when->before_end_ns) &&
+               check_duration(option->name, &when->before_end_ns);
+    }
     case PT_DURATION:
-        return parse_time(option->name, argument, field) && check_duration(option->name, field);
+        return parse_duration(option->name, argument, field) && check_duration(option->name, field);
     case PT_BY:
         /* Takes what diff compares (share, cpu, time), or whose CPU it was (query/group.h). */
         if (strcmp(argument, "share") == 0 || strcmp(argument, "cpu") == 0 || strcmp(argument, "time") == 0)
@@ -269,19 +270,27 @@ static bool parse_options(const struct pt_command *command, int argc, char **arg
     return true;
 }
 
+/* Times of different kinds can be compared only when the run is known. */
+static bool check_order(const struct pt_cli *cli)
+{
+    const struct pt_when *from = &cli->request.select.from, *to = &cli->request.select.to;
+    bool reversed = (to->of_run_ns && from->of_run_ns >= to->of_run_ns) ||
+                    (to->unix_ns && from->unix_ns >= to->unix_ns) ||
+                    (from->before_end_ns && from->before_end_ns <= to->before_end_ns);
+    if (reversed)
+        pt_error("--from must be before --to");
+    return !reversed;
+}
+
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     struct pt_selection *select = &cli->request.select;
-    *cli = (struct pt_cli){.request = {.select = {.to_ns = UINT64_MAX}, .messages = &pt_messages_to_stderr}};
+    *cli = (struct pt_cli){.request = {.messages = &pt_messages_to_stderr}};
     *status = PT_EXIT_USAGE;
     if (!parse_options(command, argc, argv, cli, status))
         return false;
-    if (select->from_ns >= select->to_ns) {
-        pt_error("--from must be before --to");
+    if (!check_order(cli))
         return false;
-    }
-    if (select->to_ns == UINT64_MAX)
-        select->to_ns = 0;
     if (cli->native)
         select->native = strcmp(cli->native, "all") == 0    ? PT_NATIVE_ALL
                          : strcmp(cli->native, "none") == 0 ? PT_NATIVE_NONE

@@ -50,7 +50,8 @@ enum pt_value {
     PT_HZ,             /* uint32_t */
     PT_PERCENT,        /* double, not 0 */
     PT_NUMBER,         /* uint32_t */
-    PT_TIME,           /* uint64_t, nanoseconds */
+    PT_WHEN,           /* struct pt_when */
+    PT_LAST,           /* struct pt_when: so long before the end */
     PT_DURATION,       /* uint64_t, nanoseconds, not 0 */
 };
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "../base/numbers.h"
+#include "../model/selection.h"
 #include "../model/traces.h"
 #include "../view/sample_order.h"
 #include "export.h"
@@ -147,6 +148,7 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
 {
     const struct pt_thread *thread = &writer->profile->threads.items[samples[0].thread];
     const struct pt_process process = writer->profile->processes.items[thread->process];
+    uint64_t start = process.start_unix_ns, end = process.end_unix_ns;
     PT_AUTO_BUFFER message = {0};
     append_value_type(writer, &message, PROFILE_TYPE, by_count);
     size_t empty = message.length;
@@ -156,9 +158,9 @@ static void append_profile(struct writer *writer, struct pt_buffer *to, const st
             append_sample(writer, &message, &samples[i], value);
     }
     bool is_empty = message.length == empty;
-    pt_proto_fixed64(&message, PROFILE_TIME, process.start_unix_ns);
-    pt_proto_number(&message, PROFILE_DURATION,
-                    process.end_unix_ns > process.start_unix_ns ? process.end_unix_ns - process.start_unix_ns : 0);
+    pt_selected_window(writer->profile, &start, &end);
+    pt_proto_fixed64(&message, PROFILE_TIME, start);
+    pt_proto_number(&message, PROFILE_DURATION, end > start ? end - start : 0);
     append_value_type(writer, &message, PROFILE_PERIOD_TYPE, false);
     pt_proto_number(&message, PROFILE_PERIOD, process.period_ns);
     if (!is_empty)

@@ -8,6 +8,7 @@
 
 #include "../base/gzip.h"
 #include "../model/frame_text.h"
+#include "../model/selection.h"
 #include "../view/sample_order.h"
 #include "../view/summary.h"
 #include "export.h"
@@ -219,6 +220,7 @@ static void put_times(struct writer *writer, bool samples)
     struct pt_buffer *out = &writer->gzip.text;
     uint64_t start, end, period = 0;
     pt_profile_span(writer->profile, &start, &end);
+    pt_selected_window(writer->profile, &start, &end);
     for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
         period = writer->profile->processes.items[i].period_ns;
     pt_proto_number(out, PROFILE_TIME, start);

@@ -12,6 +12,7 @@
 
 #include "../base/print.h"
 #include "../model/frame_text.h"
+#include "file_times.h"
 #include "files.h"
 
 #define NAME           "pyprof-"
@@ -246,6 +247,19 @@ static uint32_t count_other_runs(const struct pt_files *files, const char *run)
     return runs;
 }
 
+/* Returns the file of a directory whose process began last, of those that may have something of this time. */
+static const struct pt_file *latest_of(const struct pt_files *files, uint64_t from, uint64_t to)
+{
+    const struct pt_file *latest = NULL;
+    for (uint32_t i = 0; i < files->count; i++) {
+        const struct pt_file *file = &files->items[i];
+        if (!file->named && pt_file_may_have(file, from, to) &&
+            (!latest || file->start_unix_ns > latest->start_unix_ns))
+            latest = file;
+    }
+    return latest;
+}
+
 bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request)
 {
     if (request->run) {
@@ -254,16 +268,16 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
             pt_message_to(files->messages, "no run '%s' here: 'pyprof runs' lists what there is", request->run);
         return files->count > 0;
     }
-    const struct pt_file *latest = NULL;
-    for (uint32_t i = 0; i < files->count; i++)
-        if (!files->items[i].named && (!latest || files->items[i].start_unix_ns > latest->start_unix_ns))
-            latest = &files->items[i];
+    const struct pt_selection *select = &request->select;
+    uint64_t from = select->from.unix_ns, to = select->to.unix_ns ? select->to.unix_ns : UINT64_MAX;
+    const struct pt_file *latest = latest_of(files, from, to) ?: latest_of(files, 0, UINT64_MAX);
     if (!latest || request->all)
         return true;
     PT_AUTO_FREE char *run = pt_strdup(latest->run);
     uint32_t owner = latest->owner, others = count_other_runs(files, run);
     PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "showing the latest run, %.8s", run);
+    bool last = latest == latest_of(files, 0, UINT64_MAX);
+    pt_buffer_format(&text, "showing the latest run%s, %.8s", last ? "" : " of that time", run);
     if (owner != geteuid()) {
         pt_buffer_text(&text, ", of ");
         append_user(&text, owner);

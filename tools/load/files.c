@@ -135,16 +135,33 @@ static void find_end(struct pt_files *files, struct pt_file *file)
     file->written_unix_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
 }
 
-bool pt_files_add(struct pt_files *files, const char *path, bool named)
+/* Reads the first block of a log; the segment refers to *data, which the caller frees. Mostly little has to be read. */
+static enum pt_read_result read_process(const char *path, char **data, struct pt_segment *segment)
 {
     struct stat status;
-    size_t size = 0;
+    enum pt_read_result result = PT_READ_NOT_A_PROFILE;
     errno = 0;
-    PT_AUTO_FREE char *data =
-        stat(path, &status) == 0 && S_ISREG(status.st_mode) ? pt_read_file(path, PT_PROCESS_BYTES, &size) : NULL;
-    int error = errno;
+    if (stat(path, &status) != 0 || !S_ISREG(status.st_mode))
+        return result;
+    for (size_t most = PT_MOST_PROCESS_BYTES;; most = PT_PROCESS_BYTES) {
+        size_t size = 0;
+        *data = pt_read_file(path, most, &size);
+        if (!*data)
+            return result;
+        result = pt_segment_read_process(*data, size, segment);
+        if (segment->has_process || size < most || most == PT_PROCESS_BYTES)
+            return result;
+        pt_segment_free(segment);
+        free(*data);
+    }
+}
+
+bool pt_files_add(struct pt_files *files, const char *path, bool named)
+{
+    PT_AUTO_FREE char *data = NULL;
     PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
-    enum pt_read_result result = data ? pt_segment_read_process(data, size, &segment) : PT_READ_NOT_A_PROFILE;
+    enum pt_read_result result = read_process(path, &data, &segment);
+    int error = errno;
     bool usable = data && result == PT_READ_OK;
     if (usable) {
         const struct pt_log_process *process = &segment.process;

@@ -12,6 +12,8 @@
 
 /* Enough for any PROCESS block: command lines end at 128 KiB each argument, logs cut theirs long before. */
 #define PT_PROCESS_BYTES (256u << 10)
+/* Enough for most. */
+#define PT_MOST_PROCESS_BYTES (4u << 10)
 
 struct pt_file {
     char *path;

@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "file_times.h"
 #include "files.h"
 #include "growing_file.h"
 #include "parts.h"
@@ -146,14 +147,28 @@ static void choose_run(struct pt_follow *follow)
     follow->run = pt_strdup(latest->run);
 }
 
+/* Returns whether the file was written since; it may have been only after it was found. */
+static bool is_in_time(struct pt_file *file, uint64_t since_ns)
+{
+    struct stat status;
+    if (!since_ns || pt_file_may_have(file, since_ns, UINT64_MAX))
+        return true;
+    if (stat(file->path, &status) == 0)
+        file->written_unix_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
+    return pt_file_may_have(file, since_ns, UINT64_MAX);
+}
+
 static bool is_wanted(const struct pt_follow *follow, const struct pt_growing_file *source)
 {
     if (!source->usable || source->given_up)
         return false;
+    struct pt_file *file = &follow->files.items[source->file];
+    if (!is_in_time(file, follow->request.select.from.unix_ns) || (follow->own_only && file->foreign && !source->named))
+        return false;
     if (source->named || follow->request.all)
         return true;
     const char *run = follow->request.run ? follow->request.run : follow->run;
-    const char *own = follow->files.items[source->file].own_run;
+    const char *own = file->own_run;
     return run && pt_run_is(&follow->files.joins, (struct pt_text){own, strlen(own)}, run);
 }
 

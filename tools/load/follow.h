@@ -13,6 +13,7 @@ struct pt_follow {
     struct pt_load_request request;
     uint64_t keep_ns;           /* younger samples keep their interval (timed_from_ns in request.h) */
     struct pt_profile *profile; /* holds the samples that were not taken out yet */
+    bool own_only;              /* files that another user may have made up are left out (`foreign` in files.h) */
     uint32_t generation;        /* counts the profiles: changes when another run begins; all numbers are then new */
     char *run;                  /* the run that is read from directories; NULL until there is one */
     uint64_t size, read;        /* bytes in all logs, and how many of them were read */

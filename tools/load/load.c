@@ -15,6 +15,7 @@
 #include "../symbols/callers.h"
 #include "../symbols/symbols.h"
 #include "dynamic_code.h"
+#include "file_times.h"
 #include "files.h"
 #include "find_files.h"
 #include "parts.h"
@@ -103,12 +104,18 @@ static void *read_part(void *data)
     return NULL;
 }
 
+/* What the times of a request count from. */
+struct origin {
+    uint64_t start_unix_ns, end_unix_ns;
+};
+
 static struct pt_profile *new_profile(const struct pt_files *files, const struct pt_load_request *request,
-                                      uint64_t run_start_unix_ns)
+                                      struct origin origin)
 {
     struct pt_profile *profile = pt_profile_new(request);
     profile->joins = &files->joins;
-    profile->run_start_unix_ns = run_start_unix_ns;
+    profile->run_start_unix_ns = origin.start_unix_ns;
+    profile->run_end_unix_ns = origin.end_unix_ns;
     return profile;
 }
 
@@ -124,7 +131,7 @@ static void merge_parts(struct part *parts, uint32_t count)
 {
     struct part *whole = &parts[0];
     const struct pt_load_request *request = whole->profile->request;
-    uint64_t start = whole->profile->run_start_unix_ns;
+    struct origin origin = {whole->profile->run_start_unix_ns, whole->profile->run_end_unix_ns};
     for (uint32_t i = 1; i < count; i++) {
         if (pt_profile_merge(whole->profile, parts[i].profile, NULL, 0)) {
             whole->read += parts[i].read;
@@ -135,7 +142,7 @@ static void merge_parts(struct part *parts, uint32_t count)
         for (uint32_t j = i; j < count; j++)
             forget_part(&parts[j]);
         forget_part(whole);
-        whole->profile = new_profile(whole->files, request, start);
+        whole->profile = new_profile(whole->files, request, origin);
         whole->begin = 0;
         whole->end = whole->files->count;
         atomic_store(whole->done, 0);
@@ -145,7 +152,7 @@ static void merge_parts(struct part *parts, uint32_t count)
 }
 
 static struct pt_profile *read_parts(const struct pt_files *files, const struct pt_load_request *request,
-                                     uint64_t run_start_unix_ns, uint32_t *read)
+                                     struct origin origin, uint32_t *read)
 {
     struct part parts[PT_PARTS + 1] = {{0}};
     struct pt_part_file *all = pt_alloc(files->count, sizeof *all);
@@ -162,7 +169,7 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
         parts[i] = (struct part){.files = files,
                                  .begin = i ? ends[i - 1] : 0,
                                  .end = ends[i],
-                                 .profile = new_profile(files, request, run_start_unix_ns),
+                                 .profile = new_profile(files, request, origin),
                                  .bytes = bytes,
                                  .done = &done,
                                  .first = !i};
@@ -177,23 +184,42 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     return parts[0].profile;
 }
 
-/* Returns the start of the run, from which the times of the request count. If the request has any, all segments are
- * read for it: not all are the first in their file. */
+/* Returns the start of the run. If times of the request count from it, all segments are read for it: not all are the
+ * first in their file. */
 static uint64_t run_start(const struct pt_files *files, const struct pt_load_request *request)
 {
+    const struct pt_selection *select = &request->select;
     const struct pt_load_request sums_only = {.keep = PT_KEEP_SUMS, .run = request->run};
     uint64_t start = UINT64_MAX, end;
     uint32_t read;
-    if (!pt_selects_time(&request->select)) {
+    if (!select->from.of_run_ns && !select->to.of_run_ns) {
         for (uint32_t i = 0; i < files->count; i++)
             if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
                 start = files->items[i].start_unix_ns;
         return start == UINT64_MAX ? 0 : start;
     }
-    struct pt_profile *sums = read_parts(files, &sums_only, 0, &read);
+    struct pt_profile *sums = read_parts(files, &sums_only, (struct origin){0}, &read);
     pt_profile_span(sums, &start, &end);
     pt_profile_free(sums);
     return start;
+}
+
+/* Returns the files that may have what is selected, without copies of what they have; the last one if none has, whose
+ * process is then known to have nothing of it. The caller frees the items. */
+static struct pt_files files_in_time(const struct pt_files *files, const struct pt_load_request *request,
+                                     struct origin origin)
+{
+    const struct pt_profile times = {
+        .request = request, .run_start_unix_ns = origin.start_unix_ns, .run_end_unix_ns = origin.end_unix_ns};
+    struct pt_files chosen = *files;
+    uint64_t from, to;
+    pt_selected_times(&times, &from, &to);
+    chosen.items = pt_copy(files->items, files->count, sizeof *files->items);
+    chosen.count = 0;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (pt_file_may_have(&files->items[i], from, to) || (i + 1 == files->count && !chosen.count))
+            chosen.items[chosen.count++] = files->items[i];
+    return chosen;
 }
 
 /* Sets whether processes run that have not ended by their logs. Of those that share a file with others the kernel is
@@ -223,8 +249,16 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
                                      bool *too_many)
 {
     bool samples = request->keep != PT_KEEP_SUMS;
+    const struct pt_selection *select = &request->select;
+    struct origin origin = {0};
     uint32_t read;
-    struct pt_profile *profile = read_parts(files, request, samples ? run_start(files, request) : 0, &read);
+    if (samples)
+        origin.start_unix_ns = run_start(files, request);
+    if (samples && (select->from.before_end_ns || select->to.before_end_ns))
+        origin.end_unix_ns = pt_files_end(files);
+    struct pt_files chosen = files_in_time(files, request, origin);
+    struct pt_profile *profile = read_parts(&chosen, request, origin, &read);
+    free(chosen.items);
     pt_run_joins_apply(&files->joins, profile);
     find_ends(files, profile);
     profile->joins = NULL;

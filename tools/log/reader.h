@@ -208,6 +208,8 @@ struct pt_segment {
 struct pt_segment_sink {
     void *data;
     void (*samples)(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples);
+    /* Returns whether records of this interval are wanted; NULL: all are. Of the others none is decoded. */
+    bool (*wants)(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns);
     void (*waits)(void *data, const struct pt_log_waits *waits);
     void (*requests)(void *data, const struct pt_segment *segment, const struct pt_log_requests *requests);
     void (*notice)(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,

@@ -92,6 +92,8 @@ void pt_segment_parse_samples(struct pt_segment *segment, struct pt_cursor *payl
     uint32_t count = 0;
     samples.start_unix_ns = pt_read_varint(payload);
     samples.wall_ns = pt_read_varint(payload);
+    if (sink && sink->wants && !sink->wants(sink->data, segment, samples.start_unix_ns, samples.wall_ns))
+        return;
     while (pt_left(payload)) {
         count += parse_quickly(payload, items + count, PT_SAMPLES_TOGETHER - count);
         if (count < PT_SAMPLES_TOGETHER && pt_left(payload)) {

@@ -14,6 +14,16 @@ static void accept_samples(void *data, const struct pt_segment *segment, const s
     pt_adder_samples(data, segment, from);
 }
 
+/* What ran at other times is known by the sums of the process. */
+static bool is_in_time(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns)
+{
+    struct pt_adder *adder = data;
+    struct pt_process *process = pt_id_map_process(&adder->ids, segment);
+    bool wanted = pt_clip_interval(adder->ids.profile, &(struct pt_interval){start_unix_ns, wall_ns});
+    process->passed_over |= !wanted && !adder->ids.skipped;
+    return wanted;
+}
+
 static void accept_waits(void *data, const struct pt_log_waits *waits)
 {
     struct pt_adder *adder = data;
@@ -154,6 +164,7 @@ static struct pt_segment_sink sink_of(struct pt_adder *adder)
     bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
     return (struct pt_segment_sink){.data = adder,
                                     .samples = sums ? NULL : accept_samples,
+                                    .wants = pt_selects_time(&adder->ids.profile->request->select) ? is_in_time : NULL,
                                     .waits = accept_waits,
                                     .requests = sums ? NULL : accept_requests,
                                     .notice = accept_notice,

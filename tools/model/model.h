@@ -142,6 +142,7 @@ struct pt_process {
     struct pt_accounting accounting;   /* without the parts that are missing */
     uint64_t missing_ns;               /* CPU time of the missing parts */
     uint64_t found_ns;                 /* CPU time of the samples in the log, without pending time */
+    bool passed_over;                  /* not of all: intervals at other times than the selected ones were not read */
     uint64_t samples;                  /* number of samples in the log */
     PT_TABLE_OF(struct pt_notice) notices;
     PT_TABLE_OF(struct pt_usage)
@@ -159,6 +160,7 @@ struct pt_profile {
     enum pt_keep keep;                /* as requested, or more if the selection needs it (selection.h) */
     const struct pt_run_joins *joins; /* ids of runs that are parts of others; NULL: none */
     uint64_t run_start_unix_ns;       /* origin of the request's times, and of time bins */
+    uint64_t run_end_unix_ns;         /* from which the request's times before the end count; 0: it has none */
 
     PT_TABLE_OF(char *) strings;
     PT_TABLE_OF(struct pt_module) modules;

@@ -20,9 +20,24 @@ enum pt_native {
     PT_NATIVE_ALL, /* with the interpreter's own */
 };
 
+/* A moment, as a time of the run, as one before its end, or of the clock: one of the three is not 0, or it is not
+ * given. */
+struct pt_when {
+    uint64_t of_run_ns;     /* since the run's start */
+    uint64_t before_end_ns; /* before the end of what was recorded; before now while a process of it runs */
+    uint64_t unix_ns;
+};
+
+static inline bool pt_when_is_given(const struct pt_when *when)
+{
+    return when->of_run_ns || when->before_end_ns || when->unix_ns;
+}
+
 /* Selects the samples to keep. All zero: all samples. */
 struct pt_selection {
-    uint64_t from_ns, to_ns; /* since the run's start; to_ns 0: until its end */
+    /* Only what ran in [from, to). A log's interval that lies on a border is divided there, so that adjoining times
+     * hold everything once: parts of [a, b) and [b, c) add up to [a, c) (pt_interval_part). */
+    struct pt_when from, to;
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *not_thread, *focus, *ignore;
     const char *hide;  /* frames that match are in no stack: their CPU time is their callers' */

@@ -5,19 +5,41 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t time_since(uint64_t start, uint64_t since)
+/* Returns the moment in unix ns; `otherwise` if it is not given. */
+static uint64_t unix_ns_of(const struct pt_profile *profile, const struct pt_when *when, uint64_t otherwise)
 {
-    return since < UINT64_MAX - start ? start + since : UINT64_MAX;
+    uint64_t start = profile->run_start_unix_ns, end = profile->run_end_unix_ns;
+    if (when->unix_ns)
+        return when->unix_ns;
+    if (when->before_end_ns)
+        return when->before_end_ns < end ? end - when->before_end_ns : 0;
+    if (!when->of_run_ns)
+        return otherwise;
+    return when->of_run_ns < UINT64_MAX - start ? start + when->of_run_ns : UINT64_MAX;
+}
+
+void pt_selected_times(const struct pt_profile *profile, uint64_t *from, uint64_t *to)
+{
+    *from = unix_ns_of(profile, &profile->request->select.from, 0);
+    *to = unix_ns_of(profile, &profile->request->select.to, UINT64_MAX);
+}
+
+void pt_selected_window(const struct pt_profile *profile, uint64_t *start, uint64_t *end)
+{
+    const struct pt_selection *select = &profile->request->select;
+    bool as_asked = select->from.unix_ns && select->to.unix_ns;
+    uint64_t from, to;
+    pt_selected_times(profile, &from, &to);
+    *start = as_asked || from > *start ? from : *start;
+    *end = as_asked || to < *end ? to : *end;
 }
 
 bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval)
 {
-    const struct pt_selection *select = &profile->request->select;
-    uint64_t run_start = profile->run_start_unix_ns, start = interval->start_unix_ns;
-    uint64_t from = select->from_ns ? time_since(run_start, select->from_ns) : 0;
-    uint64_t to = select->to_ns ? time_since(run_start, select->to_ns) : UINT64_MAX;
+    uint64_t start = interval->start_unix_ns, from, to;
+    pt_selected_times(profile, &from, &to);
     if (!pt_interval_has_time(interval))
-        return start >= from && (!select->to_ns || start < to);
+        return start >= from && (start < to || to == UINT64_MAX);
     uint64_t end = start + interval->wall_ns;
     from = from > start ? from : start;
     to = to < end ? to : end;
@@ -65,7 +87,7 @@ bool pt_selects_contents(const struct pt_selection *select)
 
 bool pt_selects_time(const struct pt_selection *select)
 {
-    return select->from_ns || select->to_ns;
+    return pt_when_is_given(&select->from) || pt_when_is_given(&select->to);
 }
 
 bool pt_selects_early(const struct pt_selection *select)

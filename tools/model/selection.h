@@ -15,7 +15,7 @@ bool pt_selects_names(const struct pt_selection *select);
 /* Returns whether --focus or --ignore is given. */
 bool pt_selects_contents(const struct pt_selection *select);
 
-/* Returns whether --from or --to is given; both count from the run's start. */
+/* Returns whether --from or --to is given. */
 bool pt_selects_time(const struct pt_selection *select);
 
 /* Returns whether samples are left out while the logs are read (pt_accepts_thread). */
@@ -35,6 +35,11 @@ bool pt_pid_is_listed(const char *list, uint64_t pid);
 
 /* Returns whether none of them is given. */
 bool pt_accepts_all(const struct pt_profile *profile);
+/* Sets the times that --from and --to select, in unix ns: 0 and UINT64_MAX if they are not given. */
+void pt_selected_times(const struct pt_profile *profile, uint64_t *from, uint64_t *to);
+/* Reduces the time from *start to *end to what is selected of it. Where both are times of the clock, it becomes theirs:
+ * a window that a program was not running in all the time has its length all the same. */
+void pt_selected_window(const struct pt_profile *profile, uint64_t *start, uint64_t *end);
 /* Reduces the interval to the part that --from and --to select; returns false if that is none of it. */
 bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval);
 bool pt_accepts_process(const struct pt_profile *profile, uint32_t process);

@@ -2,19 +2,30 @@
 #include "nothing_left.h"
 
 #include <inttypes.h>
+#include <time.h>
 
 #include "../../preload/common/label_kinds.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
+#include "../model/selection.h"
 
 #define MAX_LISTED     8
 #define KEY_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:-"
 #define THREAD         "thread"
 
-static void append_time(struct pt_buffer *line, const char *name, uint64_t ns)
+/* Times of the clock are written as local ones, as --from takes them. */
+static void append_time(struct pt_buffer *line, const char *name, const struct pt_when *when)
 {
-    if (ns)
-        pt_buffer_format(line, " --%s %.12gs", name, pt_seconds(ns));
+    time_t seconds = (time_t)(when->unix_ns / 1000000000u);
+    char text[32];
+    struct tm time;
+    if (when->of_run_ns)
+        pt_buffer_format(line, " --%s %.12gs", name, pt_seconds(when->of_run_ns));
+    else if (when->before_end_ns)
+        pt_buffer_format(line, " --%s -%.12gs", name, pt_seconds(when->before_end_ns));
+    else if (when->unix_ns && localtime_r(&seconds, &time) && strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &time))
+        pt_buffer_format(line, when->unix_ns % 1000000000u ? " --%s %s.%09u" : " --%s %s", name, text,
+                         (unsigned)(when->unix_ns % 1000000000u));
 }
 
 static void append_text(struct pt_buffer *line, const char *name, const char *value)
@@ -27,8 +38,8 @@ static void append_text(struct pt_buffer *line, const char *name, const char *va
 
 void pt_append_selection(struct pt_buffer *line, const struct pt_selection *select)
 {
-    append_time(line, "from", select->from_ns);
-    append_time(line, "to", select->to_ns);
+    append_time(line, "from", &select->from);
+    append_time(line, "to", &select->to);
     append_text(line, "pid", select->pid);
     append_text(line, "thread", select->thread);
     append_text(line, "not-thread", select->not_thread);
@@ -159,7 +170,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
     }
     pt_buffer_text(&text, " fits");
     pt_append_selection(&text, select);
-    if (select->from_ns || select->to_ns)
+    if (pt_selects_time(select))
         pt_buffer_format(&text, "; the run took %.2f s", end > start ? pt_seconds(end - start) : 0);
     if (select->pid)
         append_list(&text, "processes", process_ids(profile));

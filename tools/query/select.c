@@ -285,6 +285,15 @@ static void add_roots(struct pt_profile *profile)
     }
 }
 
+/* Returns the CPU time of all samples of a process. Where some were not read, its sums say it. */
+static uint64_t whole_of(const struct pt_process *process)
+{
+    const struct pt_accounting *sum = &process->accounting;
+    uint64_t by_sums = sum->sampled_ns + sum->unsampled_ns + sum->pending_ns + sum->lost_ns + sum->thread_exit_ns;
+    uint64_t read = process->found_ns + sum->pending_ns;
+    return process->passed_over && by_sums > read ? by_sums : read;
+}
+
 bool pt_select(struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
@@ -293,7 +302,7 @@ bool pt_select(struct pt_profile *profile)
         return false;
     profile->whole_ns = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
-        profile->whole_ns += profile->processes.items[i].found_ns + profile->processes.items[i].accounting.pending_ns;
+        profile->whole_ns += whole_of(&profile->processes.items[i]);
     profile->selected = traces_only || pt_selects_a_part(select);
     if (profile->label_sets.count > 1)
         add_tasks(profile);
