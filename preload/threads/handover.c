@@ -63,16 +63,6 @@ void pp_handover_ask_running(void)
     count_followers(ASK_RUNNING);
 }
 
-/* Returns the mask of signals in a line of a status file, 0 if the line is not there. */
-static uint64_t mask_in(const char *status, const char *name)
-{
-    uint64_t mask = 0;
-    const char *digit = strstr(status, name);
-    for (digit = digit ? digit + strlen(name) : ""; *digit > ' '; digit++)
-        mask = mask << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
-    return mask;
-}
-
 static bool has_other_threads(void)
 {
     for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
@@ -90,7 +80,7 @@ static bool is_pending(int signal)
         if (atomic_load(&slot->state) != PP_SLOT_LIVE)
             continue;
         status[pp_read_task_file(atomic_load(&slot->tid), "status", status, STATUS_MAX)] = 0;
-        if ((mask_in(status, "\nSigPnd:\t") & ~mask_in(status, "\nSigBlk:\t")) >> (signal - 1) & 1)
+        if ((pp_status_mask(status, "SigPnd") & ~pp_status_mask(status, "SigBlk")) >> (signal - 1) & 1)
             return true;
     }
     return false;
