@@ -4,17 +4,29 @@
 # Does nothing when that has been done before.
 set -eu
 
-directory=$1
+directory=$(realpath -m "$1") # its scripts name it
 python=$2
 shift 2
 stamp=$directory/installed
+
+# Whether a script of the environment names an interpreter that is gone: it was made elsewhere.
+is_moved() {
+    for script in "$directory"/bin/*; do
+        [ ! -L "$script" ] || continue
+        read -r line <"$script" || true
+        case $line in
+        '#!'/*python*) [ -x "${line#??}" ] || return 0 ;;
+        esac
+    done
+    return 1
+}
 
 # Two suites may want the same one at once.
 mkdir -p "$(dirname "$directory")"
 exec 9>"$directory.lock"
 flock 9
 
-if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ]; then
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ] || is_moved; then
     rm -rf "$directory"
     mkdir -p "$directory"
     log=$directory.log

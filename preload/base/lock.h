@@ -9,6 +9,7 @@
 #include "syscalls.h"
 #include <linux/futex.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 
 /* Sleeps while the word has this value, for so long at most. */
 static inline void pp_wait_on(_Atomic uint32_t *word, uint32_t value, uint64_t ns)
@@ -26,10 +27,15 @@ struct pp_lock {
     _Atomic uint32_t word;
 };
 
-static inline void pp_lock_acquire(struct pp_lock *lock)
+static inline bool pp_lock_try(struct pp_lock *lock)
 {
     uint32_t seen = 0;
-    if (atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed))
+    return atomic_compare_exchange_strong_explicit(&lock->word, &seen, 1, memory_order_acquire, memory_order_relaxed);
+}
+
+static inline void pp_lock_acquire(struct pp_lock *lock)
+{
+    if (pp_lock_try(lock))
         return;
     while (atomic_exchange_explicit(&lock->word, 2, memory_order_acquire) != 0)
         pp_syscall4(SYS_futex, (long)&lock->word, FUTEX_WAIT_PRIVATE, 2, 0);

@@ -37,6 +37,17 @@ const char *pp_stat_field(const char *stat, unsigned number)
     return at ? at + 1 : NULL;
 }
 
+uint64_t pp_status_mask(const char *status, const char *name)
+{
+    uint64_t mask = 0;
+    size_t length = strlen(name);
+    for (const char *line = status; line; line = strchr(line, '\n'), line = line ? line + 1 : NULL)
+        if (strncmp(line, name, length) == 0 && strncmp(line + length, ":\t", 2) == 0)
+            for (const char *digit = line + length + 2; *digit > ' '; digit++)
+                mask = mask << 4 | (uint64_t)(*digit <= '9' ? *digit - '0' : *digit - 'a' + 10);
+    return mask;
+}
+
 void pp_each_entry(int directory, unsigned most, void (*each)(const char *name, void *argument), void *argument)
 {
     static _Alignas(8) char entries[ENTRIES_BYTES];

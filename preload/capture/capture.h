@@ -162,7 +162,8 @@ enum pp_wake {
     PP_WAKE_STOP = 1u << 3,     /* the flush thread must stop */
     PP_WAKE_EXEC = 1u << 4,     /* exec is about to replace the program */
     PP_WAKE_COST = 1u << 5,     /* a thread's handlers have exceeded review_ns */
-    PP_WAKE_EVENT = 1u << 6,    /* a thread has asked_for_event, threads_begun was set, or all events are to end */
+    PP_WAKE_EVENT = 1u << 6,    /* a thread has asked_for_event, threads_begun was set, all events are to end, or a
+                                 * signal of ours is to be the program's */
     PP_WAKE_CONTEXTS = 1u << 7, /* a frame of a source of contexts was met first, or the program says so */
     PP_WAKE_WAITING = 1u << 8,  /* a thread without Python frames was sampled */
     PP_WAKE_TRACES = 1u << 9,   /* traces_pause is to end */

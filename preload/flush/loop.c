@@ -14,6 +14,7 @@
 #include "../libunwind/libunwind.h"
 #include "../log/directory.h"
 #include "../modules/modules.h"
+#include "../threads/handover.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
@@ -234,6 +235,8 @@ void *pp_flush_loop(void *argument)
             pp_context_facts_refresh(true);
         if (why & PP_WAKE_EVENT || now >= young)
             young = pp_events_answer(now);
+        if (why & PP_WAKE_EVENT)
+            pp_handover_answer();
         if (why & PP_WAKE_SIGNAL)
             pp_signal_give_away_sigurg();
         if (why & PP_WAKE_STACK)

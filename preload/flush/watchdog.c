@@ -6,7 +6,6 @@
 #include "../capture/capture.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
-#include <string.h>
 #include <time.h>
 
 #define OVERDUE_TIMES 2 /* of overdue_ns: work between the ticks is overdue often enough */
@@ -25,20 +24,14 @@ static bool is_to_follow(const struct pp_slot *slot)
     return slot->thread.profiler_signal != atomic_load(&pp_capture.signal);
 }
 
-/* The kernel knows the mask: our own functions in front of libc's never let it be blocked. */
-static bool blocks_signal(int tid)
+/* The kernel knows the mask: our own functions in front of libc's never let it be blocked. Our handler blocks all. */
+static bool blocks_signal(const struct pp_slot *slot)
 {
-    static const char key[] = "\nSigBlk:\t";
     static char status[STATUS_MAX];
-    size_t length = pp_read_task_file(tid, "status", status, sizeof status - 1);
-    status[length] = 0;
-    const char *mask = strstr(status, key);
-    if (!mask)
+    if (atomic_load(&slot->in_handler))
         return false;
-    uint64_t blocked = 0;
-    for (mask += sizeof key - 1; *mask > ' '; mask++)
-        blocked = blocked << 4 | (uint64_t)(*mask <= '9' ? *mask - '0' : *mask - 'a' + 10);
-    return blocked & pp_profiler_signal_bit();
+    status[pp_read_task_file(atomic_load(&slot->tid), "status", status, sizeof status - 1)] = 0;
+    return pp_status_mask(status, "SigBlk") & pp_profiler_signal_bit() && !atomic_load(&slot->in_handler);
 }
 
 static void renew(struct pp_slot *slot, uint64_t *reasons)
@@ -47,7 +40,7 @@ static void renew(struct pp_slot *slot, uint64_t *reasons)
     if (atomic_load(&slot->timer) >= 0 && !timer_exists(slot))
         reasons[PP_REASON_TIMER_GONE]++;
     pp_timer_renew(slot);
-    if (++slot->flush.renewals == HOPELESS && !is_to_follow(slot) && blocks_signal(atomic_load(&slot->tid)))
+    if (++slot->flush.renewals >= HOPELESS && !is_to_follow(slot) && blocks_signal(slot))
         pp_thread_unreachable(slot);
 }
 

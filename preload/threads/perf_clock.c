@@ -249,13 +249,23 @@ uint64_t pp_events_answer(uint64_t now_ns)
     return events.young_end_ns ? events.young_end_ns : UINT64_MAX;
 }
 
+void pp_events_tell_end(const char *why)
+{
+    atomic_store(&events.ended_by, why);
+    if (pp_fd_table_here())
+        end_if_told();
+}
+
+bool pp_events_are_open(void)
+{
+    return atomic_load(&events.open);
+}
+
 bool pp_events_end(const char *why)
 {
     static const struct timespec pause = {0, PAUSE_NS};
     uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + END_NS;
-    atomic_store(&events.ended_by, why);
-    if (pp_fd_table_here())
-        end_if_told();
+    pp_events_tell_end(why);
     while (atomic_load(&events.open) && pp_sys_clock_ns(CLOCK_MONOTONIC) < end) {
         pp_wake_flush(PP_WAKE_EVENT);
         pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);

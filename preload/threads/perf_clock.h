@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A second clock for threads that the kernel's ticks miss: perf_event_open(PERF_COUNT_SW_TASK_CLOCK), a timer of high
- * resolution that runs while its thread does. Flush thread only, except for pp_events_end.
+ * resolution that runs while its thread does. Flush thread only, except for what ends the events.
  *
  * The event signals in the thread's own code only (exclude_kernel): every user may have that up to
  * perf_event_paranoid 2, and no system call of the program is interrupted (with the kernel's part 35 of 51 signals made
@@ -40,8 +40,11 @@ uint64_t pp_events_answer(uint64_t now_ns);
 /* Has the calling thread, which begins, get an event if it lives on. Any thread. */
 void pp_event_thread_begins(void);
 
-/* Ends all events for good, for this reason (static), and waits for that, 50 ms at most. Returns whether they have
- * ended: the flush thread may have no CPU. Any thread. */
+/* Ends all events for good, for this reason (static): the flush thread is to be woken for that, unless it calls this.
+ * Any thread. */
+void pp_events_tell_end(const char *why);
+bool pp_events_are_open(void);
+/* Does the same and waits for it, 50 ms at most. Returns whether they have ended: the flush thread may have no CPU. */
 bool pp_events_end(const char *why);
 extern const char pp_events_need_sigurg[];
 

@@ -5,12 +5,12 @@
 #include "../base/libc_kind.h"
 #include "../base/lock.h"
 #include "../base/message.h"
-#include "../base/proc_file.h"
 #include "../base/process.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../handler/handler.h"
 #include "../modules/go_runtime.h"
+#include "handover.h"
 #include "perf_clock.h"
 #include "reasons.h"
 #include "thread_slot.h"
@@ -21,9 +21,7 @@
 #define HIGHEST_FREE    63         /* valgrind keeps 64 for itself */
 #define LOWEST_FREE     40         /* the first real-time signals are those that programs and runtimes take */
 #define KERNEL_RESTORER 0x04000000 /* SA_RESTORER: libc's sigaction shows that libc has set it */
-#define FOLLOW_NS       50000000u  /* at most, for threads to follow our signal */
 #define PAUSE_NS        100000
-#define STAT_MAX        511 /* bytes of /proc/self/task/TID/stat: its third word is what is wanted */
 
 static struct pp_lock changing;
 static struct sigaction believed; /* what the program has set our signal to last: SIG_DFL or SIG_IGN */
@@ -33,11 +31,25 @@ static _Atomic bool on_alternate_stack;
 /* The signals that the program has blocked or waited for by name, as a mask: it uses them. */
 static _Atomic uint64_t named;
 
-/* sigaction is allowed in handlers: none may run on top of the lock. Returns the mask for end_change. */
+/* sigaction is allowed in handlers: none may run on top of the lock. Sets the mask for end_change. Returns false if
+ * another thread is changing our signal: it may wait for the flush thread. */
+static bool try_change(uint64_t *mask)
+{
+    *mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
+    if (pp_lock_try(&changing))
+        return true;
+    pp_sys_signal_mask(SIG_SETMASK, *mask);
+    return false;
+}
+
+/* The thread that is changing our signal may wait until this thread has followed, so its signals are not held back
+ * meanwhile. Returns the mask for end_change. Not in the flush thread. */
 static uint64_t begin_change(void)
 {
-    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
-    pp_lock_acquire(&changing);
+    static const struct timespec pause = {0, PAUSE_NS};
+    uint64_t mask;
+    while (!try_change(&mask))
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
     return mask;
 }
 
@@ -135,54 +147,15 @@ static void follow_here(void)
         pp_signal_follow(slot);
 }
 
-/* Threads that believe to block every signal in truth do not block our former signal. */
-static bool has_to_follow(const struct pp_slot *slot)
+/* Has our handler take what is pending in this thread while the action is ours. What the program itself has blocked by
+ * a handler's mask, say, is left: it may be its own. */
+static void take_pending(int signal, uint64_t mask)
 {
-    return atomic_load(&slot->state) == PP_SLOT_LIVE && slot->thread.believes_blocked &&
-           slot->thread.profiler_signal != atomic_load(&pp_capture.signal) &&
-           atomic_load(&slot->tid) != pp_sys_gettid();
-}
-
-/* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. */
-static void ask_to_follow(const struct pp_slot *slot)
-{
-    siginfo_t info = {.si_signo = slot->thread.profiler_signal, .si_code = SI_TIMER};
-    info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
-    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.profiler_signal,
-                (long)&info);
-}
-
-static bool is_running(const struct pp_slot *slot)
-{
-    char stat[STAT_MAX + 1];
-    size_t length = pp_read_task_file(atomic_load(&slot->tid), "stat", stat, STAT_MAX);
-    stat[length] = 0;
-    const char *name_end = strrchr(stat, ')');
-    return name_end && strncmp(name_end, ") R", 3) == 0;
-}
-
-enum ask { ASK_NONE, ASK_RUNNING, ASK_ALL };
-
-/* Returns how many threads have still to follow. */
-static unsigned count_followers(enum ask ask)
-{
-    unsigned count = 0;
-    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if (has_to_follow(slot)) {
-            count++;
-            if (ask == ASK_ALL || (ask == ASK_RUNNING && is_running(slot)))
-                ask_to_follow(slot);
-        }
-    return count;
-}
-
-static void let_threads_follow(void)
-{
-    static const struct timespec pause = {0, PAUSE_NS};
-    uint64_t end = pp_sys_clock_ns(CLOCK_MONOTONIC) + FOLLOW_NS;
-    for (unsigned left = count_followers(ASK_ALL); left && pp_sys_clock_ns(CLOCK_MONOTONIC) < end;
-         left = count_followers(ASK_NONE))
-        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    uint64_t bit = (uint64_t)1 << (signal - 1);
+    if (mask & bit)
+        return;
+    pp_sys_signal_mask(SIG_UNBLOCK, bit);
+    pp_sys_signal_mask(SIG_BLOCK, bit);
 }
 
 /* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
@@ -198,9 +171,12 @@ static bool give_away(uint64_t mask, bool at_once)
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE)
             pp_timer_renew(slot);
-    pp_events_end(pp_events_need_sigurg);
     if (at_once)
-        let_threads_follow();
+        pp_handover_wait(signal);
+    else
+        pp_events_tell_end(pp_events_need_sigurg);
+    if (at_once && (signal == SIGURG || last.sa_handler == SIG_DFL))
+        take_pending(signal, mask);
     pp_real()->sigaction(signal, &last, NULL);
     return true;
 }
@@ -246,7 +222,9 @@ static bool can_make_timers(void)
 
 void pp_signal_give_away_sigurg(void)
 {
-    uint64_t mask = begin_change();
+    uint64_t mask;
+    if (!try_change(&mask))
+        return;
     if (atomic_load(&pp_capture.signal) == SIGURG && can_make_timers())
         give_away(mask, false);
     end_change(mask);
@@ -263,7 +241,9 @@ void pp_signal_end(void)
 void pp_signal_check_action(void)
 {
     struct sigaction now;
-    uint64_t mask = begin_change();
+    uint64_t mask;
+    if (!try_change(&mask))
+        return;
     int signal = atomic_load(&pp_capture.signal);
     if (pp_real()->sigaction(signal, NULL, &now) == 0 && now.sa_sigaction != pp_handle_signal) {
         bool function = is_function(now.sa_handler);
@@ -277,7 +257,7 @@ void pp_signal_check_action(void)
     } else if (!(now.sa_flags & SA_RESTART)) { /* siginterrupt */
         put_ours(signal);
     }
-    count_followers(ASK_RUNNING); /* of those that were not to follow at once: a call that waits would end with EINTR */
+    pp_handover_ask_running(); /* of those that were not to follow at once */
     end_change(mask);
 }
 

@@ -7,8 +7,11 @@ begin_gunicorn() {
     shift
     PYTHONPATH=$WORKLOADS "$@" >"$log" 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat "$log")"
+}
+
+end_of_test() {
+    [ -z "${server:-}" ] || stop_server "$server" TERM
 }
 
 # bats test_tags=core
@@ -54,8 +57,8 @@ other_user() {
     chgrp 65534 "$OUT"
     chmod 1770 "$OUT"
     port=$(free_port "$PYTHON")
+    trap 'end_of_test; rm -r "$OUT"' EXIT # of the subshell
     LD_PRELOAD=$LIBPYPROF PYPROF_OUT=$OUT begin_gunicorn gunicorn.log "$venv/bin/gunicorn" --user 65534 --group 65534 --worker-tmp-dir /dev/shm -w 2 -b "127.0.0.1:$port" wsgi_app:app
-    trap 'stop_server "$server" TERM; rm -r "$OUT"' EXIT
     wait_until 60 doctor_of_server 2 || fail "$(cat doctor.txt)"
     stop_server "$server" TERM
     owners=$(stat -c %u "$OUT"/*.pyprof)

@@ -72,7 +72,7 @@ ENDINGS="exit _exit quick_exit abort term exit_in_thread _exit_in_thread abort_i
 end_by() {
     local status=0
     # Not of timeout: what it says is the program's.
-    timeout -k 5 60 env ENDINGS=1 LD_PRELOAD="$2" PYPROF_HZ=1000 "$PYTHON" -c "import ctypes
+    timeout -k 5 "$TIMEOUT" env ENDINGS=1 LD_PRELOAD="$2" PYPROF_HZ=1000 "$PYTHON" -c "import ctypes
 ctypes.CDLL('./endings.so').ending(b'$1')" 2>>stderr.txt || status=$?
     echo "$1: status $status"
 }

@@ -174,6 +174,18 @@ afterwards()"
     cpu_near "$(reader inclusive stacks.txt afterwards)" 500000000 20 "afterwards"
 }
 
+# bats test_tags=core
+@test "a program that takes SIGURG over while a thread of it, or ours, cannot run gets its own signals, once each" {
+    needs_ptrace
+    for thread in profiler worker; do
+        for how in handler descriptor; do
+            got=$(PYPROF_CLOCK=perf PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/takes_over.py" $thread $how)
+            [ "$got" = 40 ] || fail "$thread, $how: it got $got signals of 40"
+        done
+    done
+}
+
+# bats test_tags=core
 @test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
     timeout 120 "$PYTHON" "$WORKLOADS/own_signals.py" ./own_signals.so >plain.txt

@@ -131,6 +131,18 @@ TEST(a_thread_that_blocks_the_signal_is_named_once)
     pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
+TEST(a_thread_that_is_in_our_handler_is_not_said_to_block_the_signal)
+{
+    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (SIGPROF - 1));
+    for (unsigned i = 0; i < 6; i++) {
+        atomic_store(&slot->in_handler, i < 3);
+        assert_true(is_silent());
+        check();
+        assert_int_equal(atomic_load(&pp_thread_reasons[PP_REASON_UNREACHABLE]), i >= 3);
+    }
+    pp_sys_signal_mask(SIG_SETMASK, mask);
+}
+
 TEST(another_period_is_followed)
 {
     struct itimerspec times;

@@ -93,13 +93,14 @@ def waits():
 
 
 def images():
-    """exec, time after time, of an image in which SIGURG has its default action."""
-    count = int(os.environ.get("IMAGES", "40"))
-    if not count:
+    """exec, time after time, of an image in which SIGURG has its default action; some at least where that takes long."""
+    count = int(os.environ.get("IMAGES", "0"))
+    end = float(os.environ.setdefault("IMAGES_END", str(time.monotonic() + 60)))
+    if count == 40 or (count >= 5 and time.monotonic() > end):
         print("alive")
         return
     work(0.06)
-    os.environ["IMAGES"] = str(count - 1)
+    os.environ["IMAGES"] = str(count + 1)
     os.execv(sys.executable, [sys.executable, *sys.argv])
 
 

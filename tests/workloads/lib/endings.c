@@ -145,7 +145,8 @@ void ending(const char *how)
         kill(getpid(), SIGTERM);
     if (strstr(how, "_in_thread")) {
         pthread_create(&others[0], NULL, in_thread, NULL);
-        sleep(20);
+        for (;;)
+            pause(); /* until the thread has ended the process, however long that takes */
     }
     if (strcmp(how, "exit_in_handler") == 0 || strcmp(how, "exit_in_sigprof") == 0 ||
         strcmp(how, "_exit_in_handler") == 0) {
