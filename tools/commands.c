@@ -14,14 +14,15 @@
 static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
     by = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS_AND_TRACES,
-                "whose CPU it was, not only in which function (default): endpoint, task, greenlet, thread, span, "
+                "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, span, "
                 "trace, package, or label:KEY for a label of the program"),
-    by_now = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
-                    "whose CPU it was, not only in which function (default): endpoint, task, greenlet, thread, span, "
-                    "package, or label:KEY for a label of the program"),
+    by_now =
+        OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
+               "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, span, "
+               "package, or label:KEY for a label of the program"),
     compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                      "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
-                     "of functions, or of endpoint, task, greenlet, thread, span, package or label:KEY"),
+                     "of functions, or of endpoint, task, test, greenlet, thread, span, package or label:KEY"),
     callees = OPTION(0, "callees", "REGEX", PT_REGEX, callees, NULL,
                      "what the functions that match call, which have all of their CPU in sum, and themselves"),
     callers = OPTION(0, "callers", "REGEX", PT_REGEX, callers, NULL,
@@ -127,7 +128,8 @@ static const struct pt_command commands[] = {
     {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, &callers, &callees, RUNS, SELECT,
              &trace, &no_pager),
-     "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of other "
+     "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of pytest "
+     "by tests, of other "
      "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
      "outside "
      "of the application, and has all CPU in sum; TOTAL also what it calls in the application; [imports] are apart. "
@@ -136,7 +138,7 @@ static const struct pt_command commands[] = {
      "in "
      "is marked. --full has all tables, and TABLE one of them: own, functions, lines, native, imports, threads, "
      "packages, "
-     "endpoints, tasks, greenlets, spans.\n"
+     "endpoints, tasks, tests, greenlets, spans.\n"
      "On a terminal long output goes through $PAGER, or less; with --no-pager, or where PAGER is cat or empty, it does "
      "not.\n\n"
      "MOST OF IT IN names, in the application's own table, what a function calls outside of it; in the others the "
@@ -150,9 +152,12 @@ static const struct pt_command commands[] = {
      "With --json --by: \"by\" has the CPU and the samples of each value, and of null, the rest; of endpoints also the "
      "requests, where they are counted, and \"awaited\", of each.\n"
      "Times are nanoseconds of CPU; \"total\" is that of `pyprof info --json`.\n\n"
-     "--by endpoint, task, greenlet and span need a program that has them: Flask, Django, Starlette, FastAPI, aiohttp "
-     "or Bottle; "
-     "asyncio or trio; gevent, eventlet or greenlet; OpenTelemetry, Sentry or ddtrace. To a task of asyncio counts "
+     "--by endpoint, task, test, greenlet and span need a program that has them: Flask, Django, Starlette, FastAPI, "
+     "aiohttp, "
+     "Bottle, Quart, Litestar, Falcon, Pyramid, Sanic, Tornado or gRPC; asyncio or trio, or what runs jobs: Celery, "
+     "RQ, "
+     "Dramatiq, Huey, APScheduler, cells of IPython, operations of Strawberry; pytest; gevent, eventlet or greenlet; "
+     "OpenTelemetry, Sentry or ddtrace. To a task of asyncio counts "
      "also what it gave to a thread. More than 20 names of tasks, or greenlets, that differ in their numbers only are "
      "one row, \"audit-* (499 names)\", but for what takes a twentieth of their CPU or more; --json and the other "
      "commands have each.\n"
@@ -171,7 +176,7 @@ static const struct pt_command commands[] = {
      "pyprof report --trace 4bf92f35\n"
      "pyprof report --threads --top 10 /var/tmp/app.pyprof\n"
      "pyprof report --from 10s --to 1m30s --focus 'json|orjson'",
-     .words = "own functions lines native imports threads packages endpoints tasks greenlets spans"},
+     .words = "own functions lines native imports threads packages endpoints tasks tests greenlets spans"},
     {COMMAND(top), "[OPTIONS] [PID | PATH...]", "Shows live where the CPU time goes",
      OPTIONS(&delay, &count, &top, &by_now, RUNS, &pid, &native, &no_awaiters, &join_pools),
      "The screen shows the last 10 seconds of all processes together; key h lists the keys: sort, filter by regular "

@@ -93,7 +93,7 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     if (rule != PP_FRAME_ANY)
         rules = atomic_fetch_or_explicit(&pp_capture.frame_rules, 1u << rule, memory_order_relaxed);
     /* the first request tells that the framework's imports have ended: its variables are there by now */
-    bool serves_first = rule >= PP_FRAME_SERVES && rule < PP_FRAME_WORK && !(rules >> rule & 1);
+    bool serves_first = rule >= PP_FRAME_JOB && rule < PP_FRAME_WORK && !(rules >> rule & 1);
     if (serves_first || ((rule == PP_FRAME_LOOP || rule == PP_FRAME_HUB || rule == PP_FRAME_TRIO) &&
                          !atomic_load_explicit(&pp_capture.contexts, memory_order_relaxed)))
         pp_wake_flush(PP_WAKE_CONTEXTS);

@@ -73,7 +73,8 @@ static struct pp_frame_role role_by(const struct function *function, const struc
         return role;
     role.rule = (uint8_t)known->rule;
     role.local = local;
-    role.second = known->rule == PP_FRAME_SOURCE ? (uint8_t)source : find_local(reader, code, known->second);
+    bool of_row = known->rule == PP_FRAME_SOURCE || known->rule == PP_FRAME_JOB;
+    role.second = of_row ? (uint8_t)source : find_local(reader, code, known->second);
     return role;
 }
 

@@ -11,7 +11,7 @@
 struct pp_frame_role {
     uint8_t rule;          /* enum pp_frame_rule */
     uint8_t local, second; /* numbers of the locals that its rule is about; PP_NO_LOCAL: it has none. Of PP_FRAME_SOURCE
-                              the second is the number of its row in pp_sources */
+                              and PP_FRAME_JOB the second is the number of its row in pp_sources */
 };
 #define PP_NO_LOCAL 255
 

@@ -8,6 +8,7 @@
 #define PP_KEY_GREENLET "greenlet"
 #define PP_KEY_ENDPOINT "endpoint"
 #define PP_KEY_SPAN     "span"
+#define PP_KEY_TEST     "test"
 
 /* The kinds in the order in which their values become PP_VALUE_OTHER: what tends to have the most values is first, what
  * tells most about a sample is last. X(kind, limit): a set in which the values up to a kind are PP_VALUE_OTHER is added
@@ -18,7 +19,8 @@
     X(TASK, 1600)                                                                                                      \
     X(SPAN, 1800)                                                                                                      \
     X(GREENLET, 2000)                                                                                                  \
-    X(ENDPOINT, 3000)
+    X(ENDPOINT, 3000)                                                                                                  \
+    X(TEST, 3500)
 #define PP_LABEL_SETS_WHOLE 1000 /* before these: no value is replaced */
 #define PP_LABEL_SETS_APP   1100 /* then: those of the application's keys */
 /* At last: what has no value left still has keys, which the program may make up as well. */

@@ -69,21 +69,25 @@ static bool end(struct reading *reading, struct pp_context *context)
     return reading->serves;
 }
 
-/* Adds what the row of the frame says; frames further in are of the same request. async-signal-safe. */
-static void add_source(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
+/* Adds what the row of the frame says; frames further in are of the same request. Returns whether the frame serves one:
+ * an application of ASGI is called for the server's life as well, and has no request then. async-signal-safe. */
+static bool add_source(struct reading *reading, uintptr_t frame, struct pp_frame_role role)
 {
     const struct pp_context_reader *reader = reading->reader;
     const char *before = &pp_sources[role.second].before;
     struct pp_context slash = {.text = {(uintptr_t)before, {1, 1, 0, 0}}}, found = {.identity = 0};
     uintptr_t start;
-    if (reading->source_found || reading->source_frames++ >= PP_SOURCE_FRAMES ||
-        !pp_frame_local_read(&reader->objects, frame, role.local, &start) ||
-        !pp_source_read(reader, role.second, start, &found) || !found.identity)
-        return;
+    if (reading->source_found || reading->source_frames++ >= PP_SOURCE_FRAMES)
+        return true;
+    if (!pp_frame_local_read(&reader->objects, frame, role.local, &start) || !start)
+        return false;
+    if (!pp_source_read(reader, role.second, start, &found) || !found.identity)
+        return true;
     if (*before)
         append(reader, &reading->routes, &slash);
     append(reader, &reading->routes, &found);
     reading->source_found = true;
+    return true;
 }
 
 /* Whether the route is a mount. async-signal-safe. */
@@ -141,7 +145,7 @@ static void add_frame(struct reading *reading, uintptr_t frame, struct pp_frame_
     else if (role.rule == PP_FRAME_CYCLE)
         add_scope(reading, frame, role);
     else if (role.rule == PP_FRAME_SOURCE)
-        add_source(reading, frame, role);
+        serves = add_source(reading, frame, role);
     else if (role.rule >= PP_FRAME_ROUTE && role.rule <= PP_FRAME_MOUNT)
         add_route(reading, frame, role);
     reading->serves |= serves;

@@ -5,6 +5,7 @@
 #include "awaiters.h"
 #include "endpoint.h"
 #include "greenlet.h"
+#include "jobs.h"
 #include "recall.h"
 #include "suspended.h"
 #include "tasks.h"
@@ -103,7 +104,7 @@ static bool read_frames(const struct pp_context_reader *reader, struct pp_python
     if (!read_frame_task(reader, stack, known))
         return false;
     if (!stack->frames || !stack->outermost)
-        return read_endpoint(reader, stack, known);
+        return pp_jobs_put(reader, stack, known) && read_endpoint(reader, stack, known);
     uint32_t entry = slot->scratch->resolved[stack->frames - 1].entry;
     struct pp_frame_role role = pp_slot_role(slot, entry);
     if (reader->facts && reader->facts->greenlet.type && !(*known & 1u << PP_CONTEXT_GREENLET) &&
@@ -111,7 +112,8 @@ static bool read_frames(const struct pp_context_reader *reader, struct pp_python
         !pp_context_put(reader, PP_CONTEXT_GREENLET, &greenlet, known))
         return false;
     return (entry >= pp_slot_code_entries(slot) || read_thread(reader, stack, role, known)) &&
-           (role.rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && read_endpoint(reader, stack, known);
+           (role.rule != PP_FRAME_THREAD || read_work(reader, stack, known)) && pp_jobs_put(reader, stack, known) &&
+           read_endpoint(reader, stack, known);
 }
 
 /* Adds a frame by which something may be read to the key. async-signal-safe. */
@@ -141,7 +143,9 @@ static unsigned make_key(const struct pp_context_reader *reader, const struct pp
     bool defined = stack->frames && scratch->resolved[stack->frames - 1].entry < entries;
     key[count++] = (uintptr_t)reader->facts;
     key[count++] = (uintptr_t)known << 32 | atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed);
-    key[count++] = (uintptr_t)scratch->awaiter_count << 3 | (uintptr_t)defined << 2 |
+    key[count++] = (uintptr_t)scratch->awaiter_count << 5 |
+                   (uintptr_t)(slot->thread.contexts[PP_CONTEXT_TEST] != 0) << 4 |
+                   (uintptr_t)(slot->thread.contexts[PP_CONTEXT_JOB] != 0) << 3 | (uintptr_t)defined << 2 |
                    (slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0);
     key[count++] = stack->outermost;
     key[count++] = pp_word(reader->state->memory, reader->objects.python->layout.thread_state.context);

@@ -118,16 +118,6 @@ static bool named(struct pp_context *greenlet, const char *name, uint32_t bytes)
     return true;
 }
 
-/* Locates the name of a class, if Python's code has made it. async-signal-safe. */
-static bool read_class(const struct pp_object_reader *objects, uintptr_t class, struct pp_str *name)
-{
-    uintptr_t words[2], place = objects->python->layout.heap_type.cached_keys; /* the name comes before it */
-    uintptr_t flags;
-    return place && pp_object_word(objects, class + objects->python->layout.type.tp_flags, &flags) &&
-           flags >> PP_CLASS_HEAP & 1 && pp_object_copy(objects, words, class + place - sizeof *words, sizeof words) &&
-           words[1] && pp_str_open(objects, words[0], PP_CONTEXT_TEXT_MAX, name);
-}
-
 /* Locates the name of the function that a callable calls in the end; of a callable object, its class's.
  * async-signal-safe. */
 static bool read_callable(const struct pp_context_reader *reader, uintptr_t callable, struct pp_str *name)
@@ -140,7 +130,7 @@ static bool read_callable(const struct pp_context_reader *reader, uintptr_t call
             return pp_object_word(objects, callable + objects->python->layout.function.qualname, &text) &&
                    pp_str_open(objects, text, PP_CONTEXT_TEXT_MAX, name);
         if (type != facts->method_type && type != facts->partial_type)
-            return read_class(objects, type, name);
+            return pp_class_name_find(objects, type, &text) && pp_str_open(objects, text, PP_CONTEXT_TEXT_MAX, name);
         const struct pp_python_layout *layout = &objects->python->layout;
         bool is_method = type == facts->method_type;
         uint8_t called = is_method ? layout->callable.im_func : layout->callable.partial_fn;

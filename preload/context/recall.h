@@ -22,7 +22,7 @@ enum pp_recall_part {
 };
 
 #define PP_RECALL_KEY_MAX 28 /* words */
-#define PP_RECALL_PUT_MAX (PP_MAX_AWAITERS + 2)
+#define PP_RECALL_PUT_MAX (PP_MAX_AWAITERS + 4)
 
 struct pp_recall {
     enum {

@@ -35,6 +35,15 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
     return pp_c_string_is(&careful, address, name);
 }
 
+bool pp_class_name_find(const struct pp_object_reader *reader, uintptr_t class, uintptr_t *name)
+{
+    uintptr_t words[2], place = reader->python->layout.heap_type.cached_keys; /* the name comes before it */
+    uintptr_t flags;
+    return place && pp_object_word(reader, class + reader->python->layout.type.tp_flags, &flags) &&
+           flags >> PP_CLASS_HEAP & 1 && pp_object_copy(reader, words, class + place - sizeof *words, sizeof words) &&
+           words[1] && (*name = words[0]) != 0;
+}
+
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2])
 {
     uint32_t digits[DIGITS_MAX] = {0};

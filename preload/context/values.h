@@ -27,6 +27,9 @@ bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, co
 /* Whether the type has this name, of a type that C code has made: with its module, if it has one. async-signal-safe. */
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name);
 
+/* Finds the qualified name, a str, of a class that Python's code has made; false for others. async-signal-safe. */
+bool pp_class_name_find(const struct pp_object_reader *reader, uintptr_t class, uintptr_t *name);
+
 /* Reads the lowest 128 bits of an int of 0 or more, the lower 64 first; false for any other object. async-signal-safe.
  */
 bool pp_int_read(const struct pp_object_reader *reader, uintptr_t object, uint64_t value[2]);

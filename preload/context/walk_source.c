@@ -3,6 +3,7 @@
 #include "../capture/capture.h"
 #include "../capture/safe_read.h"
 #include "values.h"
+#include <string.h>
 
 #define HEX_DIGITS 32 /* 128 bits */
 
@@ -38,6 +39,32 @@ static enum taken take_slot(const struct walk *walk, const struct pp_member *slo
     return pp_member_read(objects, *object, slot, object) ? taken_if(*object != 0) : UNREADABLE;
 }
 
+/* Reads the name of a function. Those that another function has made, as decorators and interceptors do, share it.
+ */
+static enum taken take_function_name(const struct pp_object_reader *objects, uintptr_t *object)
+{
+    static const char made[] = "<locals>";
+    uint8_t characters[PP_CONTEXT_TEXT_MAX];
+    uintptr_t text;
+    struct pp_str name;
+    if (!pp_object_word(objects, *object + objects->python->layout.function.qualname, &text) ||
+        !pp_str_open(objects, text, PP_CONTEXT_TEXT_MAX, &name) ||
+        !pp_object_copy(objects, characters, name.data, name.record.bytes))
+        return UNREADABLE;
+    *object = text;
+    for (uint32_t i = 0; name.record.width == 1 && i + sizeof made - 1 <= name.record.bytes; i++)
+        if (memcmp(characters + i, made, sizeof made - 1) == 0)
+            return NOTHING_THERE;
+    return TAKEN;
+}
+
+/* Reads the name of the object's class. */
+static enum taken take_class_name(const struct pp_object_reader *objects, uintptr_t *object)
+{
+    uintptr_t class;
+    return pp_object_type(objects, *object, &class) && pp_class_name_find(objects, class, object) ? TAKEN : UNREADABLE;
+}
+
 /* Takes one step from *object. An attribute that is being changed is not told from one that is not there. */
 static enum taken take_step(const struct walk *walk, const struct pp_step *step, uintptr_t *object)
 {
@@ -56,6 +83,16 @@ static enum taken take_step(const struct walk *walk, const struct pp_step *step,
         return take_slot(walk, found, object);
     case PP_STEP_INSTANCE:
         return taken_if(found->type && pp_object_is(objects, *object, found->type));
+    case PP_STEP_ITSELF:
+        return TAKEN;
+    case PP_STEP_CLASS:
+        return take_class_name(objects, object);
+    case PP_STEP_METHOD:
+        return taken_if(found->type && pp_object_is(objects, *object, found->type) &&
+                        pp_object_word(objects, *object + objects->python->layout.callable.im_func, object));
+    case PP_STEP_FUNCTION:
+        return found->type && pp_object_is(objects, *object, found->type) ? take_function_name(objects, object)
+                                                                          : NOTHING_THERE;
     case PP_STEP_ITEM:
         return pp_tuple_item(objects, *object, step->number, object) ? TAKEN : UNREADABLE;
     case PP_STEP_ENTRY:

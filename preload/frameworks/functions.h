@@ -14,6 +14,7 @@ enum pp_frame_rule {
     PP_FRAME_STEP,        /* runs an asyncio task that is made of Python: its local */
     PP_FRAME_TRIO,        /* runs the tasks of trio in turn: its local */
     PP_FRAME_FROM_THREAD, /* of anyio: a task for which a thread waits; its local is the scope that the thread is for */
+    PP_FRAME_JOB,         /* runs a job or a test: the ways of its source begin at its local */
     PP_FRAME_SERVES,      /* from here on: they serve a request (context/endpoint.c) */
     PP_FRAME_REQUEST = PP_FRAME_SERVES, /* of a server or a framework, whatever the route is */
     PP_FRAME_CYCLE,                     /* of uvicorn: its local has the scope of the request */

@@ -164,7 +164,177 @@ const struct pp_source pp_sources[] = {
         .module = "bottle",
         .version = "bottle:__version__",
         .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "rule"}}},
-        .functions = {{PP_FRAME_SOURCE, PP_ASCII("Bottle._handle"), PP_ASCII("bottle.py"), "route", NULL}},
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("Bottle._handle"), PP_ASCII("bottle.py"), "route", NULL},
+                      {PP_FRAME_REQUEST, PP_ASCII("Bottle.wsgi"), PP_ASCII("bottle.py"), NULL, NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Quart",
+        .module = "quart.globals",
+        .variable = "quart.globals:_cv_request",
+        .not_found = "quart.globals has no context variable _cv_request",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, .name = "request_websocket"},
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "url_rule"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "rule"}},
+            },
+        .functions = {{PP_FRAME_REQUEST, PP_ASCII("Quart.handle_request"), PP_ASCII("quart/app.py"), NULL, NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Litestar",
+        .module = "litestar._asgi.asgi_router",
+        .ways = {.text = {{PP_STEP_NAMED, .name = "path_template"}}},
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("ASGIRouter.__call__"), PP_ASCII("litestar/_asgi/asgi_router.py"),
+                       "scope", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Falcon",
+        .module = "falcon.app",
+        .version = "falcon.version:__version__",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .of = "falcon.request:Request", .name = "uri_template"}}},
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("App.__call__"), PP_ASCII("falcon/app.py"), "req", NULL},
+                      {PP_FRAME_SOURCE, PP_ASCII("App.__call__"), PP_ASCII("falcon/asgi/app.py"), "req", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Pyramid",
+        .module = "pyramid.router",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "matched_route"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "pattern"}},
+            },
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("Router.invoke_request"), PP_ASCII("pyramid/router.py"), "request",
+                       NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "endpoints of Sanic",
+        .module = "sanic.http.http1",
+        .version = "sanic:__version__",
+        .before = '/',
+        /* which compiles Sanic.handle_request again, without a file */
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .of = "sanic.http.http1:Http", .name = "request"},
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .of = "sanic.request:Request", .name = "route"}},
+                .text = {{PP_STEP_ATTRIBUTE, .of = "sanic_routing.route:Route", .name = "path"}},
+            },
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("Http.http1"), PP_ASCII("sanic/http/http1.py"), "self", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "handlers of Tornado",
+        .module = "tornado.web",
+        .version = "tornado:version",
+        .ways = {.text = {{PP_STEP_CLASS}}},
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("RequestHandler._execute"), PP_ASCII("tornado/web.py"), "self", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_ENDPOINT,
+        .title = "methods of gRPC",
+        .module = "grpc._server",
+        .version = "grpc:__version__",
+        /* the path of the method is in objects of C: the name of the servicer's method is what is left */
+        .ways =
+            {
+                .object = {{PP_STEP_METHOD, PP_MISSING_STAYS, .of = "types:MethodType"}},
+                .text = {{PP_STEP_FUNCTION, .of = "types:FunctionType"}},
+            },
+        .functions = {{PP_FRAME_SOURCE, PP_ASCII("_unary_response_in_pool"), PP_ASCII("grpc/_server.py"), "behavior",
+                       NULL},
+                      {PP_FRAME_SOURCE, PP_ASCII("_stream_response_in_pool"), PP_ASCII("grpc/_server.py"), "behavior",
+                       NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "tasks of Celery",
+        .module = "celery.app.trace",
+        .version = "celery:__version__",
+        .ways = {.text = {{PP_STEP_ITSELF}}},
+        .functions = {{PP_FRAME_JOB, PP_ASCII("fast_trace_task"), PP_ASCII("celery/app/trace.py"), "task", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("trace_task_ret"), PP_ASCII("celery/app/trace.py"), "name", NULL},
+                      /* up to 5.0 */
+                      {PP_FRAME_JOB, PP_ASCII("_fast_trace_task"), PP_ASCII("celery/app/trace.py"), "task", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("_trace_task_ret"), PP_ASCII("celery/app/trace.py"), "name", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "jobs of RQ",
+        .module = "rq.job",
+        .version = "rq.version:VERSION",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "_func_name"}}},
+        .functions = {{PP_FRAME_JOB, PP_ASCII("Job.perform"), PP_ASCII("rq/job.py"), "self", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "messages of Dramatiq",
+        .module = "dramatiq.worker",
+        .version = "dramatiq:__version__",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, .name = "_message"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "actor_name"}},
+            },
+        .functions = {{PP_FRAME_JOB, PP_ASCII("WorkerThread.process_message"), PP_ASCII("dramatiq/worker.py"), "message",
+                       NULL},
+                      {PP_FRAME_JOB, PP_ASCII("_WorkerThread.process_message"), PP_ASCII("dramatiq/worker.py"), "message",
+                       NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "tasks of Huey",
+        .module = "huey.api",
+        .version = "huey:__version__",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "name"}}},
+        .functions = {{PP_FRAME_JOB, PP_ASCII("Huey._execute"), PP_ASCII("huey/api.py"), "task", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "jobs of APScheduler",
+        .module = "apscheduler.job",
+        .version = "apscheduler:version",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .of = "apscheduler.job:Job", .name = "name"}}},
+        .functions = {{PP_FRAME_JOB, PP_ASCII("run_job"), PP_ASCII("apscheduler/executors/base.py"), "job", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("run_coroutine_job"), PP_ASCII("apscheduler/executors/base.py"), "job", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("run_coroutine_job"), PP_ASCII("apscheduler/executors/base_py3.py"), "job",
+                       NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "operations of Strawberry",
+        .module = "strawberry.schema.schema",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "_provided_operation_name"}}},
+        .functions = {{PP_FRAME_JOB, PP_ASCII("Schema.execute"), PP_ASCII("strawberry/schema/schema.py"),
+                       "execution_context", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("Schema.execute_sync"), PP_ASCII("strawberry/schema/schema.py"),
+                       "execution_context", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
+        .title = "cells of IPython",
+        .module = "IPython.core.interactiveshell",
+        .version = "IPython:__version__",
+        .ways = {.text = {{PP_STEP_ITSELF}}}, /* its code: the first line is its name */
+        .functions = {{PP_FRAME_JOB, PP_ASCII("InteractiveShell.run_cell_async"),
+                       PP_ASCII("IPython/core/interactiveshell.py"), "raw_cell", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_TEST,
+        .title = "tests of pytest",
+        .module = "_pytest.runner",
+        .version = "_pytest._version:version",
+        .ways =
+            {
+                /* since 9.1 the id is an object, which keeps its text when it is first asked for */
+                .object = {{PP_STEP_SLOT, PP_MISSING_STAYS, .of = "_pytest.nodes:Node", .name = "_id"}},
+                .text = {{PP_STEP_ATTRIBUTE, .of = "_pytest.nodes:Node", .name = "_nodeid"},
+                         {PP_STEP_ATTRIBUTE, .of = "_pytest.nodeid:NodeId", .name = "_str_cache"}},
+            },
+        .functions = {{PP_FRAME_JOB, PP_ASCII("runtestprotocol"), PP_ASCII("_pytest/runner.py"), "item", NULL}},
     },
 };
 const unsigned pp_source_count = sizeof pp_sources / sizeof *pp_sources;

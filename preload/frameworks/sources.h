@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Holds what is known of libraries that say what a sample belongs to, as data. A source is a row of pp_sources: by
  * which module it is there, where its reading begins, and by which steps the span or the endpoint is reached from
- * there. Spans are reached from a context variable, endpoints from a context variable or from a local variable of a
- * function that is on the stack (tests/unit/test_sources.c refuses other rows). context/walk_source.c takes the steps
+ * there. Spans are reached from a context variable, jobs and tests from a local variable of a function that is on the
+ * stack, endpoints from either (tests/unit/test_sources.c refuses other rows). context/walk_source.c takes the steps
  * in the handler; labels/find_sources.c finds, in the flush thread, what they need to know of classes and keys.
  * Asyncio, trio, greenlets and Starlette's mounts are code in context/: no sequence of steps describes them. */
 #ifndef PP_FRAMEWORKS_SOURCES_H
@@ -20,6 +20,8 @@ enum pp_context_kind {
     PP_CONTEXT_SPAWN, /* the file and, as its identity, the line where the greenlet was spawned */
     PP_CONTEXT_ENDPOINT,
     PP_CONTEXT_SPAN,
+    PP_CONTEXT_JOB,     /* a unit of work that a queue or a scheduler runs: it takes the place of the task */
+    PP_CONTEXT_TEST,    /* the test that pytest runs */
     PP_CONTEXT_LABELS,  /* the application's labels */
     PP_CONTEXT_AWAITER, /* the task that awaits the task; what awaits that is of the next kind, and so on */
     PP_CONTEXT_KINDS = PP_CONTEXT_AWAITER + PP_MAX_AWAITERS
@@ -31,6 +33,10 @@ enum pp_step_kind {
     PP_STEP_ATTRIBUTE, /* to an attribute of an instance; in __slots__, if the class of `of` has it there */
     PP_STEP_SLOT,      /* to an attribute that the class of `of` has in __slots__: else the source is not found */
     PP_STEP_INSTANCE,  /* to the object itself, if it is an instance of the class of `of` */
+    PP_STEP_ITSELF,    /* to the object itself */
+    PP_STEP_CLASS,     /* to the name of its class, of a class that Python's code has made */
+    PP_STEP_METHOD,    /* to the function of a method; `of`: the class of methods */
+    PP_STEP_FUNCTION,  /* to the name of a function that no other has made; `of`: the class of functions */
     PP_STEP_ITEM,      /* to the item `number` of a tuple */
     PP_STEP_ENTRY,     /* to an entry of a small dict, whose key is the object `of` */
     PP_STEP_NAMED,     /* to an entry of a dict of str, whose key is `name` */
@@ -41,7 +47,7 @@ enum pp_step_kind {
 enum pp_missing {
     PP_MISSING_UNREAD, /* it is not known what the sample belongs to: the objects are not as they should be */
     PP_MISSING_NONE,   /* the sample belongs to nothing of the source: no request, not matched yet … */
-    PP_MISSING_STAYS,  /* the object itself is what is sought; only of PP_STEP_SLOT */
+    PP_MISSING_STAYS,  /* the object itself is what is sought; only of PP_STEP_SLOT and PP_STEP_METHOD */
 };
 
 struct pp_step {
@@ -87,6 +93,6 @@ enum pp_named_source {
 
 extern const struct pp_source pp_sources[];
 extern const unsigned pp_source_count;
-#define PP_SOURCES_MAX 16 /* a bit each in context/facts.h, and places that are copied: raise it with the rows */
+#define PP_SOURCES_MAX 32 /* a bit each in context/facts.h, and places that are copied: raise it with the rows */
 
 #endif

@@ -19,10 +19,8 @@ struct pp_context_texts {
 };
 
 static const char *const keys[PP_CONTEXT_AWAITER] = {
-    [PP_CONTEXT_TASK] = PP_KEY_TASK,
-    [PP_CONTEXT_GREENLET] = PP_KEY_GREENLET,
-    [PP_CONTEXT_ENDPOINT] = PP_KEY_ENDPOINT,
-    [PP_CONTEXT_SPAN] = PP_KEY_SPAN,
+    [PP_CONTEXT_TASK] = PP_KEY_TASK, [PP_CONTEXT_GREENLET] = PP_KEY_GREENLET, [PP_CONTEXT_ENDPOINT] = PP_KEY_ENDPOINT,
+    [PP_CONTEXT_SPAN] = PP_KEY_SPAN, [PP_CONTEXT_JOB] = PP_KEY_TASK,          [PP_CONTEXT_TEST] = PP_KEY_TEST,
 };
 
 /* Makes "file.py:20" of the end of a path. */
@@ -50,6 +48,8 @@ void pp_contexts_consume(struct pp_slot *slot, const struct pp_record_context *r
         slot->texts->app_length = pp_app_labels(slot->texts->app_labels, (const char *)(record + 1), &record->text);
     else
         text[pp_record_text_utf8(text, PP_CONTEXT_TEXT_BYTES - 1, &record->text, characters)] = 0;
+    if (record->kind == PP_CONTEXT_JOB)
+        text[strcspn(text, "\n")] = 0; /* a cell's name is its first line */
     if (record->kind >= PP_CONTEXT_AWAITER)
         pp_awaiting_add(slot, &slot->texts->awaiting[record->kind - PP_CONTEXT_AWAITER], record);
     if (record->kind == PP_CONTEXT_SPAWN)
@@ -132,6 +132,8 @@ static void add_all(struct set *set, const struct pp_context_texts *texts, uint3
     bool has_app_labels = known & 1u << PP_CONTEXT_LABELS;
     const char *key, *value;
     uint32_t at = 0;
+    if (known & 1u << PP_CONTEXT_JOB)
+        known &= ~(1u << PP_CONTEXT_TASK); /* the scheduler's own */
     for (unsigned kind = 0; kind < PP_CONTEXT_AWAITER; kind++)
         if (keys[kind] && known & 1u << kind && !is_app_label(texts, has_app_labels, keys[kind]))
             add(set, keys[kind], value_of(texts, kind, known));

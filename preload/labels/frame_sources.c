@@ -89,7 +89,7 @@ bool pp_frame_source_find(const struct pp_object_reader *reader, const uintptr_t
         else if (!lost)
             lost = function;
     }
-    if (lost) {
+    if (lost && !(found && lost->rule == PP_FRAME_JOB)) { /* a job has one of them: they differ by version */
         pp_source_module_name(lost, name);
         pp_format(remark, PP_FRAME_SOURCE_REMARK, "%s%s of %s is not as it is known", found ? "in part: " : "",
                   lost->qualname.characters, name);

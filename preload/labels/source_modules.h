@@ -7,7 +7,7 @@
 #include "../context/facts.h"
 #include "../context/names.h"
 
-#define PP_SOURCE_MODULES 96 /* at most */
+#define PP_SOURCE_MODULES 128 /* at most */
 
 /* Returns the names, in the order of arrays of modules' dicts. */
 const char *const *pp_source_module_names(unsigned *count);

@@ -25,17 +25,19 @@ static void check_function(const struct pp_function *function)
     assert_true(function->file.length <= NAME_MAX_OF_RULES && function->qualname.length <= NAME_MAX_OF_RULES);
     assert_int_equal(function->file.length, strlen(file));
     assert_int_equal(function->qualname.length, strlen(function->qualname.characters));
-    assert_true(function->rule != PP_FRAME_SOURCE || (function->local && !function->second));
+    bool of_row = function->rule == PP_FRAME_SOURCE || function->rule == PP_FRAME_JOB;
+    assert_true(!of_row || (function->local && !function->second));
 }
 
 static void check_step(const struct pp_step *step)
 {
-    bool by_class = step->kind == PP_STEP_SLOT || step->kind == PP_STEP_INSTANCE || step->kind == PP_STEP_ENTRY;
+    bool by_class = step->kind == PP_STEP_SLOT || step->kind == PP_STEP_INSTANCE || step->kind == PP_STEP_ENTRY ||
+                    step->kind == PP_STEP_METHOD || step->kind == PP_STEP_FUNCTION;
     bool by_name = step->kind == PP_STEP_SLOT || step->kind == PP_STEP_ATTRIBUTE || step->kind == PP_STEP_NAMED;
     assert_true(by_class ? is_named(step->of) : !step->of || (step->kind == PP_STEP_ATTRIBUTE && is_named(step->of)));
     assert_int_equal(by_name, step->name != NULL);
     assert_true(!step->name || strlen(step->name) < PP_NAME_MAX);
-    assert_true(step->missing != PP_MISSING_STAYS || step->kind == PP_STEP_SLOT);
+    assert_true(step->missing != PP_MISSING_STAYS || step->kind == PP_STEP_SLOT || step->kind == PP_STEP_METHOD);
 }
 
 TEST(a_row_says_where_it_begins_and_what_it_leads_to)
@@ -50,13 +52,17 @@ TEST(a_row_says_where_it_begins_and_what_it_leads_to)
         for (const struct pp_function *function = row->functions; function->rule; function++) {
             assert_true(function < row->functions + sizeof row->functions / sizeof *row->functions - 1);
             check_function(function);
-            by_frame |= function->rule >= PP_FRAME_SOURCE;
+            by_frame |= function->rule == PP_FRAME_JOB || function->rule >= PP_FRAME_SOURCE;
         }
         for (unsigned step = 0; step < PP_WAY_STEPS; step++)
             check_step(&steps_of(row)[step]);
         assert_true((row->variable != NULL) != by_frame);
-        assert_true(row->kind == PP_CONTEXT_ENDPOINT || (row->variable && !row->before));
-        assert_true(row->kind == PP_CONTEXT_ENDPOINT || row->kind == PP_CONTEXT_SPAN || i == PP_SOURCE_LABELS);
+        bool is_job = row->kind == PP_CONTEXT_JOB || row->kind == PP_CONTEXT_TEST;
+        assert_true(row->kind == PP_CONTEXT_ENDPOINT || (!is_job == (row->variable != NULL) && !row->before));
+        assert_true(row->kind == PP_CONTEXT_ENDPOINT || row->kind == PP_CONTEXT_SPAN || is_job ||
+                    i == PP_SOURCE_LABELS);
+        for (const struct pp_function *function = row->functions; function->rule; function++)
+            assert_int_equal(function->rule == PP_FRAME_JOB, is_job);
         assert_int_equal(row->kind == PP_CONTEXT_SPAN, row->ways.trace_id[0].kind && row->ways.span_id[0].kind);
         assert_true(row->ways.text[0].kind || i == PP_SOURCE_LABELS || i == PP_SOURCE_STARLETTE);
         assert_true(!row->variable || !row->title || row->not_found);
@@ -68,6 +74,7 @@ TEST(functions_of_no_row_are_well_formed)
     for (const struct pp_function *function = pp_functions; function->rule; function++) {
         check_function(function);
         assert_int_not_equal(function->rule, PP_FRAME_SOURCE);
+        assert_int_not_equal(function->rule, PP_FRAME_JOB);
     }
 }
 

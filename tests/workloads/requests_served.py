@@ -17,35 +17,35 @@ import threading
 import time
 import types
 
-if sys.argv[1] == "gevent-flask":
+if __name__ == "__main__" and sys.argv[1] == "gevent-flask":
     import gevent.monkey
 
     gevent.monkey.patch_all()
 
-SOURCE, SECONDS = sys.argv[1], float(sys.argv[2])
+END = 0.0
 DATA = b"x" * (1 << 16)
 used = {}
 functions = {}
 lock = threading.Lock()
 
 
-def work(value, ms):
+def work(value, ms, holds_gil=False):
     """Uses CPU for the value in a function for it; None is no value."""
     if value not in functions:
         code = work_in.__code__.replace(co_name=f"WITHIN {value}")
         if sys.version_info >= (3, 11):
             code = code.replace(co_qualname=f"WITHIN {value}")
         functions[value] = types.FunctionType(code, globals())
-    functions[value](value, ms)
+    functions[value](value, ms, holds_gil)
 
 
-def work_in(value, ms):
+def work_in(value, ms, holds_gil):
     ms *= random.uniform(0.5, 1.5)
     since = now = time.thread_time_ns()
     number = 0
     while now - since < ms * 1e6:
         number += 1
-        if number % 2:
+        if number % 2 and not holds_gil:
             hashlib.sha256(DATA)  # without the GIL
         else:
             sum(range(2000))
@@ -509,9 +509,16 @@ class Celery:
 sources = {"opentelemetry": OpenTelemetry, "sentry": Sentry, "ddtrace": DDTrace, "labels": Labels, "flask": Flask, "bottle": Bottle, "django": Django}
 sources.update({"django-async": DjangoAsync, "starlette": Starlette, "middleware": Middleware, "fastapi": FastAPI})
 sources.update({"fastapi-uvloop": FastAPIUvloop, "gevent-flask": GeventFlask, "aiohttp": Aiohttp, "celery": Celery})
-source = sources[SOURCE]()
-time.sleep(1.5)  # what was imported is found once a second
-END = time.monotonic() + SECONDS
-source.run()
-used.pop(None, 0)
-print(json.dumps({"values": used, "hands_to_threads": getattr(source, "asynchronous", False), "does_more": SOURCE == "celery"}))
+
+
+def serve(source, seconds, does_more=False):
+    global END
+    time.sleep(1.2)  # what was imported is found once a second
+    END = time.monotonic() + seconds
+    source.run()
+    used.pop(None, 0)
+    print(json.dumps({"values": used, "hands_to_threads": getattr(source, "asynchronous", False), "does_more": does_more}))
+
+
+if __name__ == "__main__":
+    serve(sources[sys.argv[1]](), float(sys.argv[2]), sys.argv[1] == "celery")

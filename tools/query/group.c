@@ -79,9 +79,12 @@ bool *pt_past_middleware(const struct pt_profile *profile)
 static const struct {
     const char *key, *source;
 } contexts[] = {
-    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI, aiohttp and Bottle, "
+    {PP_KEY_TEST, "pytest"},
+    {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI, aiohttp, Bottle, Quart, Litestar, Falcon, Pyramid, Sanic, "
+                      "Tornado and gRPC, "
                       "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
-    {PP_KEY_TASK, "asyncio and trio"},
+    {PP_KEY_TASK, "asyncio, trio, jobs of Celery, RQ, Dramatiq, Huey and APScheduler, cells of IPython and operations "
+                  "of Strawberry"},
     {PP_KEY_GREENLET, "gevent, eventlet and greenlet"},
     {PP_KEY_SPAN, "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},
 };

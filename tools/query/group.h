@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says whose CPU a sample is, for all views: --by thread, task, greenlet, endpoint, span, trace, package or label:KEY.
+ * Says whose CPU a sample is, for all views: --by thread, task, test, greenlet, endpoint, span, trace, package or
+ * label:KEY.
  *
  * A task has also what it gave to a thread: samples there have no task, but one that awaits them. The table: by_table.c
  * of report/.
@@ -12,11 +13,13 @@
 #include "../model/model.h"
 
 /* The words that --by takes in all views, with blanks between them (cli/options.h). */
-#define PT_GROUPS PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " package label:KEY"
+#define PT_GROUPS                                                                                                      \
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " package label:KEY"
 
 /* The same in views that can show only the samples of traces (request.h). */
 #define PT_GROUPS_AND_TRACES                                                                                           \
-    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " trace package label:KEY"
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN                         \
+                    " trace package label:KEY"
 
 /* What the rest of a profile is called, in text. */
 #define PT_NO_GROUP "(none)"

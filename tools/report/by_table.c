@@ -293,7 +293,7 @@ void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thr
 
 const char *pt_report_context(const struct pt_report *report)
 {
-    static const char *const answers[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
+    static const char *const answers[] = {PP_KEY_TEST, PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
         if (pt_has_group(report->profile, answers[i]))
             return answers[i];

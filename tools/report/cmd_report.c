@@ -73,17 +73,10 @@ static const struct table {
     const char *name, *by; /* by: what --by asks for the same; NULL: nothing */
     void (*print)(const struct pt_report *report);
 } tables[] = {
-    {"own", NULL, print_own},
-    {"functions", NULL, print_functions},
-    {"lines", NULL, pt_report_lines},
-    {"native", NULL, print_native},
-    {"imports", NULL, pt_report_imports},
-    {"threads", NULL, pt_report_threads},
-    {"packages", "package", print_by},
-    {"endpoints", PP_KEY_ENDPOINT, print_by},
-    {"tasks", PP_KEY_TASK, print_by},
-    {"greenlets", PP_KEY_GREENLET, print_by},
-    {"spans", PP_KEY_SPAN, print_by},
+    {"own", NULL, print_own},          {"functions", NULL, print_functions},     {"lines", NULL, pt_report_lines},
+    {"native", NULL, print_native},    {"imports", NULL, pt_report_imports},     {"threads", NULL, pt_report_threads},
+    {"packages", "package", print_by}, {"endpoints", PP_KEY_ENDPOINT, print_by}, {"tasks", PP_KEY_TASK, print_by},
+    {"tests", PP_KEY_TEST, print_by},  {"greenlets", PP_KEY_GREENLET, print_by}, {"spans", PP_KEY_SPAN, print_by},
 };
 
 /* Returns the table that the first operand names; NULL if it is a path: a path of that name is ./NAME. */

@@ -255,7 +255,7 @@ static uint32_t *packages_of_imports(const struct pt_hot_functions *hot, struct 
 
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
 {
-    static const char *const with_outside[] = {PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
+    static const char *const with_outside[] = {PP_KEY_TEST, PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     struct pt_hot_functions *hot = pt_alloc(1, sizeof *hot);
     *hot = (struct pt_hot_functions){.profile = profile, .texts = pt_frame_texts(profile, lines)};
     hot->package = packages_below_middleware(profile);

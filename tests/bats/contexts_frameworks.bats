@@ -1,0 +1,49 @@
+# What samples belong to where frameworks serve requests and queues run jobs: rows of preload/frameworks/sources.c, with real
+# packages, several in a process. Each program measures what it uses for each value by its threads' clocks.
+load lib/helper
+
+PACKAGES=(falcon pyramid grpcio quart litestar sanic tornado celery rq fakeredis dramatiq huey apscheduler gevent)
+PACKAGES+=(strawberry-graphql ipython pytest)
+
+# see tests/workloads/frameworks_served.py
+served() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with "${PACKAGES[@]}") || fail "$venv"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/frameworks_served.py" "$GROUP" "$SECONDS_LONG" >truth.json 2>program.err ||
+        fail "$(tail -n 5 program.err)"
+    ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$KEY" truth.json
+}
+
+# group NAME KEY SECONDS: with the oldest Python that has them all, and a new one; packages have versions of its time.
+group() {
+    GROUP=$1 KEY=$2 SECONDS_LONG=$3
+    with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" served
+}
+
+@test "endpoints of Falcon and Pyramid, methods of gRPC: in threads" {
+    group wsgi endpoint 1.5
+}
+
+@test "endpoints of Quart, Litestar, Falcon and Sanic, handlers of Tornado: in tasks, and in threads that these await" {
+    group asgi endpoint 2
+}
+
+@test "jobs of Celery, Dramatiq, Huey, APScheduler and RQ: in threads and tasks" {
+    group queues task 2
+}
+
+@test "tasks of Celery in processes" {
+    group prefork task 2
+}
+
+@test "tasks of Celery in greenlets" {
+    group gevent task 1.5
+}
+
+@test "cells of IPython, operations of Strawberry" {
+    group cells task 1
+}
+
+@test "tests of pytest, with their fixtures" {
+    group tests test 1
+}
