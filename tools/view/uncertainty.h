@@ -58,6 +58,12 @@ void pt_several_add(struct pt_several *several, double value);
  * 1 if one of them was measured only once, which says nothing about chance. */
 double pt_means_chance(const struct pt_several *a, const struct pt_several *b);
 
+/* Returns half the 95 % interval of the difference of their means; 0: one of them was measured only once. */
+double pt_means_margin(const struct pt_several *a, const struct pt_several *b);
+
+/* Returns half the 95 % interval of the mean; 0: it was measured only once. */
+double pt_mean_margin(const struct pt_several *several);
+
 struct pt_share {
     struct pt_bounds bounds; /* the 95 % interval, in per cent */
     bool known;              /* the interval is not wider than the share */
