@@ -74,6 +74,8 @@ static const struct pt_option
                   "page to write, or picture: .svg; '-' for stdout (default: pyprof.html)"),
     pid = OPTION(0, "pid", "PID", PT_PIDS, request.select.pid, NULL, "only these processes; commas between several"),
     processes = FLAG('p', "processes", processes, "tell processes apart"),
+    repeat = OPTION(0, "repeat", "N", PT_NUMBER, repeat, NULL,
+                    "run the command N times, one after the other: what runs differ by is known then"),
     run = OPTION('r', "run", "ID", PT_RUN_ID, request.run, NULL,
                  "the run with this id (or its beginning) instead of the latest"),
     thread = OPTION(0, "thread", "NAME", PT_REGEX, request.select.thread, NULL,
@@ -107,17 +109,23 @@ static const struct pt_option
 
 static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
-     OPTIONS(&directory, &hz),
+     OPTIONS(&directory, &hz, &repeat),
      "At the end one line says what was recorded and what to type next; on a terminal the report follows. Signals are "
      "passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
      "LD_PRELOAD instead: libpyprof(7).\n\n"
+     "--repeat is for short commands, and for diff: the runs are shown as one, with an interval for the CPU of a run, "
+     "and "
+     "their ids begin alike, so that --run takes all of them. They end with the first run that fails. Stdin is the "
+     "first "
+     "one's.\n\n"
      "Other settings are variables of the environment, which libpyprof(7) describes. PYPROF_CLOCK chooses what takes "
      "the samples: tick, the kernel's clock ticks; perf, perf events, which see work between two ticks too; or auto, "
      "perf events for threads that wait often (default). Perf events need the kernel's permission: 'pyprof doctor'. "
      "PYPROF_MAX_OVERHEAD (1 %) limits what samples cost, PYPROF_MAX_DISK (1G) what profiles take.",
      "pyprof run -- python app.py\n"
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app\n"
+     "pyprof run --repeat 5 -- python app.py\n"
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",

@@ -151,7 +151,7 @@ static char *other_directory(const struct stat *given)
 }
 
 /* Sets the two latest runs in a directory (NULL: the default one), the older one first, and returns how many it has: 0
- * after a message. The names that it has no run for are NULL. */
+ * after a message. The names that it has no run for are NULL. Repeats are one run. */
 static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, char *names[2])
 {
     const struct pt_load_request any = {.keep = PT_KEEP_SUMS,
@@ -160,12 +160,18 @@ static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, ch
                                         .paths = directory,
                                         .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
-    uint32_t count = 0;
+    uint32_t count = 0, launches = 0;
     PT_AUTO_FREE struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL; /* newest first */
-    for (uint32_t i = 0; i < 2; i++)
-        names[1 - i] = i < count ? pt_strdup(pt_string(profile, runs[i].run)) : NULL;
+    names[0] = names[1] = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *run = pt_string(profile, runs[i].run);
+        bool again = i && pt_are_repeats(pt_string(profile, runs[i - 1].run), run);
+        launches += !again;
+        if (!again && launches <= 2)
+            names[2 - launches] = pt_strndup(run, strnlen(run, PT_REPEATED_LENGTH));
+    }
     pt_profile_free(profile);
-    return count;
+    return launches;
 }
 
 /* What was given as A and B, as pt_load takes it. */

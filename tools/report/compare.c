@@ -27,8 +27,8 @@ struct pt_side pt_side_of(struct pt_profile *profile)
     side.sum = pt_summary_accounting(profile, PT_NONE);
     side.whole_ns = pt_summary_program_ns(profile);
     side.start_unix_ns = side.run_count ? runs[side.run_count - 1].start_unix_ns : 0;
-    for (uint32_t i = 0; i < side.run_count && !profile->selected; i++)
-        pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
+    if (!profile->selected)
+        side.runs = pt_cpu_of_runs(profile);
     for (uint32_t i = 0; i < profile->functions.count; i++)
         profile->functions.items[i].first_line = 0;
     return side;

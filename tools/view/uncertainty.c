@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "../load/runs.h"
+
 #define Z               1.959964 /* of the normal distribution, for 95 % */
 #define ERROR_LEVEL     0.05
 #define MAX_STEPS       100000 /* of the continued fraction, which takes some root of the samples */
@@ -168,6 +170,16 @@ void pt_several_add(struct pt_several *several, double value)
     several->most = several->count && several->most > value ? several->most : value;
     several->mean += off / ++several->count;
     several->squares += off * (value - several->mean);
+}
+
+struct pt_several pt_cpu_of_runs(const struct pt_profile *profile)
+{
+    struct pt_several several = {0};
+    uint32_t count;
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
+    for (uint32_t i = 0; i < count; i++)
+        pt_several_add(&several, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
+    return several;
 }
 
 /* Returns the probability that a value of Student's distribution is farther from 0 than t. */

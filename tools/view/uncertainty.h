@@ -54,6 +54,9 @@ struct pt_several {
 };
 void pt_several_add(struct pt_several *several, double value);
 
+/* Returns the CPU seconds that the program used in each run of the profile. */
+struct pt_several pt_cpu_of_runs(const struct pt_profile *profile);
+
 /* Returns the probability (two-sided) that two means differ as much as this, or more, by chance alone (Welch's t-test);
  * 1 if one of them was measured only once, which says nothing about chance. */
 double pt_means_chance(const struct pt_several *a, const struct pt_several *b);
