@@ -20,9 +20,10 @@ static const struct pt_option
         OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
                "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, span, "
                "package, or label:KEY for a label of the program"),
-    compare = OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
-                     "compare shares of the CPU (share, default), CPU of a run (cpu), or CPU per second of run (time); "
-                     "of functions, or of endpoint, task, test, greenlet, thread, span, package or label:KEY"),
+    compare =
+        OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
+               "compare CPU of a run (cpu), CPU per second of run (time), or shares of the CPU (share); of functions, "
+               "or of endpoint, task, test, greenlet, thread, span, package or label:KEY"),
     callees = OPTION(0, "callees", "REGEX", PT_REGEX, callees, NULL,
                      "what the functions that match call, which have all of their CPU in sum, and themselves"),
     callers = OPTION(0, "callers", "REGEX", PT_REGEX, callers, NULL,
@@ -78,6 +79,8 @@ static const struct pt_option
                   "page to write, or picture: .svg; '-' for stdout (default: pyprof.html)"),
     pid = OPTION(0, "pid", "PID", PT_PIDS, request.select.pid, NULL, "only these processes; commas between several"),
     processes = FLAG('p', "processes", processes, "tell processes apart"),
+    repeat = OPTION(0, "repeat", "N", PT_NUMBER, repeat, NULL,
+                    "run the command N times, one after the other: what runs differ by is known then"),
     run = OPTION('r', "run", "ID", PT_RUN_ID, request.run, NULL,
                  "the run with this id (or its beginning) instead of the latest"),
     thread = OPTION(0, "thread", "NAME", PT_REGEX, request.select.thread, NULL,
@@ -112,17 +115,23 @@ static const struct pt_option
 
 static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
-     OPTIONS(&directory, &hz),
+     OPTIONS(&directory, &hz, &repeat),
      "At the end one line says what was recorded and what to type next; on a terminal the report follows. Signals are "
      "passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
      "LD_PRELOAD instead: libpyprof(7).\n\n"
+     "--repeat is for short commands, and for diff: the runs are shown as one, with an interval for the CPU of a run, "
+     "and "
+     "their ids begin alike, so that --run takes all of them. They end with the first run that fails. Stdin is the "
+     "first "
+     "one's.\n\n"
      "Other settings are variables of the environment, which libpyprof(7) describes. PYPROF_CLOCK chooses what takes "
      "the samples: tick, the kernel's clock ticks; perf, perf events, which see work between two ticks too; or auto, "
      "perf events for threads that wait often (default). Perf events need the kernel's permission: 'pyprof doctor'. "
      "PYPROF_MAX_OVERHEAD (1 %) limits what samples cost, PYPROF_MAX_DISK (1G) what profiles take.",
      "pyprof run -- python app.py\n"
      "pyprof run -o /var/tmp/app.pyprof --hz 250 -- gunicorn -w 4 app:app\n"
+     "pyprof run --repeat 5 -- python app.py\n"
      "PYPROF_CLOCK=perf pyprof run -- python app.py",
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
@@ -234,31 +243,34 @@ static const struct pt_command commands[] = {
      "pyprof runs\n"
      "pyprof report --run \"$(pyprof runs | awk 'NR == 3 { print $1 }')\""},
     {COMMAND(diff), "[OPTIONS] [A [B]]", "Compares two profiles: what B spends more and less on than A",
-     OPTIONS(&output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT, &no_pager),
+     OPTIONS(&full, &output, &diff_format, &json, &top, &lines, &all, &compare, &fail_above, SELECT, &no_pager),
      "A and B are profiles, directories, or ids of runs in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
      ".\nWithout A and B the two latest runs there are compared; without B those of A, where A is a directory that "
      "has two, else A and the latest run there.\n"
      "Extensions of FILE: .html, .json, .collapsed and .folded; all others are text.\n\n"
+     "The first line says whether B is faster or slower, by how much, and how sure that is. Of a service whose "
+     "requests "
+     "both sides have counted (see report) CPU per request is compared, of one that has not counted them shares of the "
+     "CPU, and of other programs the CPU of a run: --by says otherwise. JSON has functions unless --by names something "
+     "else.\n\n"
      "Marked with * is what changed by more than chance: what two profiles of the same program would show in one of "
-     "20 comparisons at most, in any function, so few are the samples. Only these rows are listed, unless --top is "
-     "given. What differs from run to run for other reasons than sampling, as the load of the machine, is not told "
-     "apart from a change of the program: with --all A and B are all runs of two directories, at best made in "
-     "turn.\n\n"
-     "Of endpoints whose requests both sides have counted (see report) CPU per request is compared, unless another "
-     "--by says what else: more requests are no change, and what an endpoint uses more for each is one. The mean of "
-     "what requests took by their own clock is compared, too, where at least 30 on each side were measured. It is the "
-     "surer the more requests there are, but equal runs are taken to differ by some 5 %, so that it marks no change "
-     "below 13 %.\n\n"
-     "--fail-above 3% judges each function (self and total) and each file, and with --by cpu or time also the CPU of "
-     "all, if A and B have several runs. What is marked, and uses more CPU in B than in A by more than 3 % of A's "
-     "CPU, is slower. The exit status is 0 if nothing is slower, 1 if something is, and 2 if there was nothing to "
-     "compare. For a program that does the same work in each run (a benchmark, a test) add --by cpu: as shares, what "
-     "became faster makes all else slower.",
+     "20 comparisons at most, in any function, so few are the samples. Only these rows are listed, as many as fit a "
+     "screen (--full: all, and files), unless --top is given. What differs from run to run for other reasons than "
+     "sampling, as the load of the machine, one run of each does not tell: with several on both sides (run --repeat; "
+     "or --all, all runs of two directories, at best made in turn) a change must also be larger than what runs differ "
+     "by among themselves.\n\n"
+     "Of requests the mean of what they took by their own clock is compared, too, where at least 30 on each side were "
+     "measured. It is the surer the more requests there are, but equal runs are taken to differ by some 5 %, so that "
+     "it marks no change below 13 %. More requests are no change, and what an endpoint uses more for each is one.\n\n"
+     "--fail-above 3% judges each function (self and total) and each file or endpoint and, of CPU and time, also the "
+     "CPU of all, if A and B have several runs. What is marked, and uses more CPU in B than in A by more than 3 % of "
+     "A's CPU, is slower. The exit status is 0 if nothing is slower, 1 if something is, and 2 if there was nothing to "
+     "compare.",
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by endpoint --by cpu yesterday.pyprof pyprof.out\n"
      "pyprof diff --by time yesterday.pyprof pyprof.out\n"
-     "pyprof diff --all --by cpu --fail-above 3% base.pyprof new.pyprof\n"
+     "pyprof diff --all --fail-above 3% base.pyprof new.pyprof\n"
      "pyprof diff --format collapsed A B | flamegraph.pl > diff.svg"},
     {COMMAND(annotate), "[OPTIONS] FILE [PATH...]", "Prints a source file with the CPU time of its lines",
      OPTIONS(&ci, RUNS, SELECT, &trace, &no_pager),

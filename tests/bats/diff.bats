@@ -5,8 +5,17 @@ load lib/two_runs
 @test "diff: the function that got dearer and the one that got cheaper, by name; totals are those of the runs" {
     once
     "$PYPROF" diff >diff.txt
-    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($2 + 0 > 10 && $2 ~ /\*/) }' || fail "$(cat diff.txt)"
-    grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($4 + 0 < -10 && $4 ~ /\*/) }' || fail "$(cat diff.txt)"
+    # SELF of A, of B, change; TOTAL the same: seconds.
+    grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($2 - $1 > 0.5 && $3 + 0 > 0.5 && $3 ~ /\*/) }' || fail "$(cat diff.txt)"
+    grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($4 - $5 > 0.5 && $6 + 0 < -0.5 && $6 ~ /\*/) }' || fail "$(cat diff.txt)"
+    head -n 1 diff.txt | grep -qE '^(As fast as|[0-9.]+ % (slower|faster) than) before: [0-9.]+ m?s for [0-9.]+ m?s of CPU$' || fail "$(cat diff.txt)"
+    [ "$("$PYPROF" diff --json | jq -r .by)" = cpu ]
+    [ "$(wc -l <diff.txt)" -le 24 ] || fail "more than a screen: $(cat diff.txt)"
+    /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" 80 "$PYPROF" diff --no-pager | sed 's/\x1b\[[0-9;]*[mK]//g; s/\r$//; s/.*\r//' >screen.txt
+    ! grep -E '.{81}' screen.txt || fail "wider than 80"
+    "$PYPROF" diff --by share >share.txt
+    grep -E ' fib \(app\.py\)' share.txt | awk '{ exit !($3 + 0 > 10 && $3 ~ /\*/) }' || fail "$(cat share.txt)"
+    "$PYPROF" diff --full | grep -qE '\*  app\.py$' || fail "no files: $("$PYPROF" diff --full)"
     grep -q 'One run does not say' diff.txt || fail "$(cat diff.txt)"
     ! grep '^  *[0-9]' diff.txt | grep -v '\*' || fail "rows within chance: $(cat diff.txt)"
     "$PYPROF" diff --top 10000 | grep '^  *[0-9]' | grep -qv '\*' || fail "no rows within chance with --top"
@@ -15,7 +24,7 @@ load lib/two_runs
     "$PYPROF" merge --run "$old" -o old.bin
     "$PYPROF" diff old.bin pyprof.out 2>/dev/null | cmp - diff.txt
     # Collapsed: both weights, the first brought to the second's CPU or left as it is.
-    "$PYPROF" diff --format collapsed --by cpu -o diff.collapsed
+    "$PYPROF" diff --format collapsed -o diff.collapsed
     was=$(awk '{ n += $(NF - 1) } END { printf "%.0f\n", n }' diff.collapsed)
     [ "$was" -eq "$("$PYPROF" export --format collapsed old.bin | total)" ] || fail "A: $was"
     [ "$(total diff.collapsed)" -eq "$("$PYPROF" export --format collapsed 2>/dev/null | total)" ] || fail "B"
@@ -77,8 +86,8 @@ log.write(sys.argv[1])' "$@"
 @test "diff: where no change is more than chance, the three largest are there, not marked" {
     made a.pprof f0=100 f1=100 f2=100 f3=100 f4=100 f5=100
     made b.pprof f0=100 f1=101 f2=102 f3=103 f4=104 f5=105
-    "$PYPROF" diff --by cpu a.pprof b.pprof >small.txt
-    [ "$(grep -oE '^ +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
+    "$PYPROF" diff a.pprof b.pprof >small.txt
+    [ "$(grep -oE '^ +1\.00 +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
     grep -qxF '  and 3 more; no change is more than chance' small.txt || fail "$(cat small.txt)"
 }
 
@@ -139,14 +148,14 @@ for _ in range(3): third()'
 }
 
 # As shares fib got slower when digest became faster: its own CPU time is what it was.
-@test "diff --by cpu: what became faster makes nothing else slower" {
+@test "diff: what became faster makes nothing else slower, but of shares" {
     made slow.pprof digest=100 fib=60
     made fast.pprof digest=20 fib=60
-    gate 1 slow.pprof fast.pprof --fail-above 10%
+    gate 1 slow.pprof fast.pprof --fail-above 10% --by share
     grep -q 'slower by [0-9.]* % of A.s CPU: fib (app.py)' err.txt || fail "$(cat err.txt)"
-    gate 0 slow.pprof fast.pprof --fail-above 10% --by cpu
-    grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($4 + 0 < -0.5 && $4 ~ /\*/) }' || fail "$(cat gate.txt)"
-    gate 1 fast.pprof slow.pprof --fail-above 10% --by cpu
+    gate 0 slow.pprof fast.pprof --fail-above 10%
+    grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($6 + 0 < -0.5 && $6 ~ /\*/) }' || fail "$(cat gate.txt)"
+    gate 1 fast.pprof slow.pprof --fail-above 10%
     grep -q 'digest (app.py)' err.txt || fail "$(cat err.txt)"
 }
 
@@ -157,15 +166,19 @@ for _ in range(3): third()'
         PYPROF_OUT=base profiled "$PYTHON" app.py 0.2 0.2
         PYPROF_OUT=new profiled "$PYTHON" app.py 0.4 0.4
     done
-    gate 1 --all base new --by cpu --fail-above 20%
+    gate 1 --all base new --fail-above 20%
     grep -q 'the whole program' err.txt || fail "$(cat err.txt)"
-    grep -q 'more than chance' gate.txt || fail "$(cat gate.txt)"
+    grep -qE '^[0-9]{2,} % slower than before: .* of CPU, ± [0-9.]+ % \(3 runs each\)$' gate.txt || fail "$(cat gate.txt)"
+    [ "$(grep -cE '^[AB] .* 3 runs of [0-9.]+ to [0-9.]+ s CPU, ' gate.txt)" -eq 2 ] || fail "$(cat gate.txt)"
+    # By what the runs have, not by shares, which are what they were.
+    grep -E ' fib \(app\.py\)' gate.txt | awk '{ exit !($3 ~ /\*/) }' || fail "$(cat gate.txt)"
+    "$PYPROF" diff --all base new --by share >gate.txt
     unwrapped <gate.txt | grep -q "The CPU of a run has changed, but no function's share of it" || fail "$(cat gate.txt)"
-    grep -qE 'in 3 runs.* in 3 runs' gate.txt || fail "$(cat gate.txt)"
-    gate 0 --all new base --by cpu --fail-above 20%
-    gate 0 --all base base --by cpu --fail-above 20%
-    grep -q 'within chance' gate.txt || fail "$(cat gate.txt)"
-    gate 2 base new --by cpu --fail-above 20%
+    gate 0 --all new base --fail-above 20%
+    gate 0 --all base base --fail-above 20%
+    grep -q 'no change is more than chance' gate.txt || fail "$(cat gate.txt)"
+    grep -qE '^(As fast as before|Faster or slower is not known).* \+0\.0 ± [0-9.]+ % \(3 runs each\)$' gate.txt || fail "$(cat gate.txt)"
+    gate 2 base new --fail-above 20%
     grep -q 'one run does not tell' err.txt || fail "$(cat err.txt)"
     gate 2 base new -o diff.svg
     [ ! -e diff.svg ]

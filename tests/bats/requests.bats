@@ -205,18 +205,22 @@ loads() {
     # Ten times as much of one than of the other: the shares say so, and CPU per request does not.
     "$PYPROF" diff --by endpoint --by share a b >shares.txt
     shows shares.txt 2 '\*.* (/light|/heavy/\*)$'
-    "$PYPROF" diff --by endpoint --fail-above 1% a b >same.txt || fail "$(cat same.txt)"
-    grep -q '^Milliseconds of CPU per request: B, and its change from A; ' same.txt || fail "$(cat same.txt)"
+    "$PYPROF" diff --fail-above 1% a b >same.txt || fail "$(cat same.txt)"
+    unwrapped <same.txt | grep -qE '^As fast as before, as far as the samples tell: .* of CPU per request, [-+][0-9.]+ ± [0-9.]+ % by the samples' || fail "$(cat same.txt)"
+    grep -q '^Milliseconds of CPU per request; ' same.txt || fail "$(cat same.txt)"
+    "$PYPROF" diff --by endpoint a b | diff - <(sed '/^Functions: --by share$/,$d' same.txt | sed '$d') || fail "endpoints are not what is compared"
     grep -q '^More or fewer requests are no change of it' same.txt || fail "$(cat same.txt)"
     grep -qxF 'Not compared (--by share does): what ran outside of all requests' same.txt || fail "$(cat same.txt)"
     grep -q 'no change is more than chance' same.txt || fail "$(cat same.txt)"
     "$PYPROF" diff --by endpoint --json a b >same.json
     "$PYPROF" diff --by endpoint a slower >slower.txt
     shows slower.txt 2 ' \+[0-9.]+\* .* (300 +100 +/light|20 +60 +/heavy/\*)$'
+    unwrapped <slower.txt | head -n 1 | grep -qE '^1[0-9]{2} % slower than before: .* of CPU per request, ± [0-9.]+ %' || fail "$(cat slower.txt)"
     [ "$("$PYPROF" diff --by endpoint --fail-above 5% a slower >/dev/null 2>gate.err && echo 0 || echo $?)" = 1 ] || fail "$(cat gate.err)"
     # A part of the stacks is not what the requests took.
     "$PYPROF" diff --by endpoint --focus spin a b >focus.txt
-    grep -q '^Per cent of the CPU' focus.txt || fail "$(cat focus.txt)"
+    grep -q '^Per cent of the CPU; ' focus.txt || fail "$(cat focus.txt)"
+    unwrapped <focus.txt | grep -q '^Faster or slower is not known' || fail "$(cat focus.txt)"
     ${READ%% *} -c '
 import json
 same = json.load(open("same.json"))
@@ -260,7 +264,7 @@ END
     "$PYPROF" diff --by endpoint a b >same.txt
     ! grep -F 'own clock' same.txt || fail "$(cat same.txt)"
     "$PYPROF" diff --by endpoint a slower >slower.txt
-    grep -A1 -E '^ +[0-9.]+ +[+-][0-9.]+\*? +1000 +1000 +/search$' slower.txt |
+    grep -A1 -E '^ +[0-9.]+ +[0-9.]+ +[+-][0-9.]+\*? +1000 +1000 +/search$' slower.txt |
         grep -qE '^ +\+[3-7][0-9] %\* [0-9.]+ (µs|ms), then [0-9.]+ (µs|ms) by the requests. own clock \(mean\)$' || fail "$(cat slower.txt)"
     shows slower.txt 1 'own clock'
     "$PYPROF" diff --by endpoint slower a >faster.txt
@@ -292,7 +296,8 @@ shown() {
     grep -qE '^ +CPU +REQUESTS +CPU/REQ +p50 +p99 +ENDPOINT +MOST OF IT IN$' report.txt || fail "$(cat report.txt)"
     shows report.txt 1 ' % +200 +[34]\.[0-9]+ ms +[345]\.[0-9]+ ms +[4-9]\.[0-9]+ ms +/light +[0-9]+ % '
     unwrapped <report.txt | grep -q 'p50 and p99, to an eighth: requests by their thread' || fail "$(cat report.txt)"
-    "$PYPROF" diff a a | grep -q -e '--by endpoint compares the CPU time of a request' || fail "$("$PYPROF" diff a a)"
+    "$PYPROF" diff a a | grep -q '^Functions: --by share$' || fail "$("$PYPROF" diff a a)"
+    [ "$("$PYPROF" diff --json a a | jq -r '.by, has("functions")' | xargs)" = 'share true' ]
     "$PYPROF" report --json --by endpoint --sort cpu-per-request a | /usr/bin/python3 -c '
 import json, sys
 each = [row.get("cpu_per_request_ns", 0) for row in json.load(sys.stdin)["by"]]

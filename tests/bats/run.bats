@@ -576,3 +576,31 @@ END
     between 300 "$("$PYPROF" info --json pyprof.out | "$PYTHON" -c 'import json, sys
 print(sum(p["cpu_ns"] for p in json.load(sys.stdin)["processes"]) // 10**6)')" 800 "ms: $(cat err.txt)"
 }
+
+@test "pyprof run --repeat: the runs are shown as one, with what a run differs by; diff compares them; the first that fails ends them" {
+    cat >app.py <<'END'
+import sys, time
+def spin(seconds):
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+spin(float(sys.argv[1]))
+END
+    echo 'to the first' | "$PYPROF" run --repeat 3 -- sh -c "cat; $PYTHON app.py 0.2" >out.txt 2>err.txt
+    [ "$(cat out.txt)" = 'to the first' ]
+    lines_of err.txt 2 '3 runs of 0\.[0-9]+ to 0\.[0-9]+ s CPU, .*; next: pyprof report$'
+    "$PYPROF" run --repeat 4 -- "$PYTHON" app.py 0.3 2>err.txt
+    [ "$("$PYPROF" runs --json | jq -r '.runs[].run' | cut -c1-24 | uniq -c | awk '{ print $1 }' | xargs)" = '4 3' ] || fail "$("$PYPROF" runs --json)"
+    "$PYPROF" report >report.txt 2>err.txt
+    grep -q '; 1 other run left out' err.txt || fail "$(cat err.txt)"
+    grep -qE '^A run: 0\.[0-9]+ ± 0\.[0-9]+ s CPU \(95 % of 4 runs, from ' report.txt || fail "$(cat report.txt)"
+    "$PYPROF" report --json 2>/dev/null | jq -e '.runs == 4 and .run_cpu_ns > 2.9e8 and .run_cpu_margin_ns > 0' || fail "$("$PYPROF" report --json)"
+    [ "$(wc -l <report.txt)" -le 24 ] || fail "$(cat report.txt)"
+    "$PYPROF" report --run "$("$PYPROF" runs | tail -n 1 | cut -c1-8)" | grep -q ' of 3 runs, from ' || fail "by the beginning of their id"
+    "$PYPROF" diff >diff.txt
+    grep -qE '^[0-9]+ % slower than before: .* of CPU, ± [0-9.]+ % \(3 and 4 runs\)$' diff.txt || fail "$(cat diff.txt)"
+    status=0
+    "$PYPROF" run --repeat 3 -- sh -c 'echo once; exit 3' >out.txt 2>err.txt || status=$?
+    [ "$status" -eq 3 ] && [ "$(cat out.txt)" = once ] || fail "$status $(cat out.txt)"
+    grep -q 'failed in run 1 of 3' err.txt || fail "$(cat err.txt)"
+}

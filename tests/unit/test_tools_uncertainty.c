@@ -265,6 +265,22 @@ static struct marks compare(struct pt_profile *a, struct pt_profile *b, uint32_t
     return marks;
 }
 
+TEST(intervals_of_means_are_as_wide_as_the_test_is_strict)
+{
+    struct pt_several a = {0}, b = {0}, single = {0};
+    pt_several_add(&single, 1);
+    for (unsigned i = 0; i < 5; i++) {
+        pt_several_add(&a, 1 + 0.01 * i);
+        pt_several_add(&b, 2 + 0.03 * i);
+    }
+    /* Student's limit for four degrees of freedom is 2.776; the standard error of a is 0.01 / sqrt(2). */
+    assert_true(fabs(pt_mean_margin(&a) - 2.776 * 0.01 / sqrt(2)) < 1e-5);
+    assert_true(pt_mean_margin(&single) == 0 && pt_means_margin(&a, &single) == 0);
+    struct pt_several apart = b;
+    apart.mean = a.mean + pt_means_margin(&a, &b);
+    assert_true(fabs(pt_means_chance(&a, &apart) - 0.05) < 1e-6);
+}
+
 TEST(equal_profiles_are_not_marked)
 {
     const struct program program = zipf();

@@ -31,8 +31,8 @@ struct pt_cli {
     const char *output, *format, *unit, *by, *sort, *native, *callers, *callees; /* NULL: not given */
     uint64_t delay_ns, duration_ns;                                              /* 0: not given, as of the next ones */
     double fail_above;                                                           /* per cent */
-    uint32_t top, count, hz; /* rows of a table, number of screens, samples per second */
-    char **arguments;        /* the operands, NULL at the end; they point into argv */
+    uint32_t top, count, hz, repeat; /* rows of a table, number of screens, samples per second, runs; 0: not given */
+    char **arguments;                /* the operands, NULL at the end; they point into argv */
     int argument_count;
     bool after_dashes; /* the operands follow "--" */
 };

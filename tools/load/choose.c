@@ -14,6 +14,7 @@
 #include "../model/frame_text.h"
 #include "file_times.h"
 #include "files.h"
+#include "runs.h"
 
 #define NAME           "pyprof-"
 #define COMMAND_LENGTH 100 /* bytes shown of a command line */
@@ -232,17 +233,17 @@ static int by_run(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns how many runs there are in directories besides this one. */
+/* Returns how many runs there are in directories besides this one and its repeats. */
 static uint32_t count_other_runs(const struct pt_files *files, const char *run)
 {
     char **ids = pt_alloc((size_t)files->count + 1, sizeof *ids);
     uint32_t count = 0, runs = 0;
     for (uint32_t i = 0; i < files->count; i++)
-        if (!files->items[i].named && strcmp(files->items[i].run, run) != 0)
+        if (!files->items[i].named && !pt_are_repeats(files->items[i].run, run))
             ids[count++] = files->items[i].run;
     qsort(ids, count, sizeof *ids, by_run);
     for (uint32_t i = 0; i < count; i++)
-        runs += !i || strcmp(ids[i - 1], ids[i]) != 0;
+        runs += !i || !pt_are_repeats(ids[i - 1], ids[i]);
     free(ids);
     return runs;
 }
@@ -273,7 +274,7 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
     const struct pt_file *latest = latest_of(files, from, to) ?: latest_of(files, 0, UINT64_MAX);
     if (!latest || request->all)
         return true;
-    PT_AUTO_FREE char *run = pt_strdup(latest->run);
+    PT_AUTO_FREE char *run = pt_strndup(latest->run, strnlen(latest->run, PT_REPEATED_LENGTH));
     uint32_t owner = latest->owner, others = count_other_runs(files, run);
     PT_AUTO_BUFFER text = {0};
     bool last = latest == latest_of(files, 0, UINT64_MAX);

@@ -3,7 +3,19 @@
 #ifndef PT_LOAD_RUNS_H
 #define PT_LOAD_RUNS_H
 
+#include <string.h>
+
 #include "../model/model.h"
+
+/* Runs of `pyprof run --repeat` belong together: their ids are equal up to here, and count from there on. All others
+ * differ, as ids are random. */
+#define PT_REPEATED_LENGTH 24
+
+/* Returns whether the runs are one, or repeats of it. */
+static inline bool pt_are_repeats(const char *run, const char *other)
+{
+    return strncmp(run, other, PT_REPEATED_LENGTH) == 0;
+}
 
 struct pt_run {
     uint32_t run;   /* string: the run's id */

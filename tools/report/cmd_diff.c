@@ -16,6 +16,7 @@
 #include "../load/runs.h"
 #include "../model/frame_text.h"
 #include "../model/http_requests.h"
+#include "../query/group.h"
 #include "compare.h"
 
 /* Exit statuses with --fail-above, as those of diff(1): a comparison that failed is not one that could not be made. */
@@ -44,19 +45,21 @@ struct job {
     struct pt_comparison comparison; /* of the sides */
 };
 
+/* Returns what --by says; PT_COMPARE_SHARE if it says nothing. */
 static enum pt_compare_by by_of(const struct pt_cli *cli)
 {
-    if (!cli->by || strcmp(cli->by, "share") == 0)
-        return PT_COMPARE_SHARE;
-    return strcmp(cli->by, "time") == 0 ? PT_COMPARE_TIME : PT_COMPARE_CPU;
+    enum pt_compare_by by = PT_COMPARE_SHARE;
+    for (enum pt_compare_by i = PT_COMPARE_SHARE; cli->by && i <= PT_COMPARE_CPU; i++)
+        by = strcmp(cli->by, pt_compare_word(i)) == 0 ? i : by;
+    return by;
 }
 
 static void put_text(struct job *job, FILE *out)
 {
     pt_comparison_print(&job->comparison, job->cli, out);
-    if (!job->cli->request.by && pt_has_requests(job->profiles[0]) && pt_has_requests(job->profiles[1])) {
+    if (job->comparison.group && !job->cli->request.by) {
         putc('\n', out);
-        pt_put_paragraph(out, 0, 2, "Both have counted requests: --by endpoint compares the CPU time of a request");
+        pt_put_paragraph(out, 0, 2, "Functions: --by share");
     }
 }
 
@@ -148,7 +151,7 @@ static char *other_directory(const struct stat *given)
 }
 
 /* Sets the two latest runs in a directory (NULL: the default one), the older one first, and returns how many it has: 0
- * after a message. The names that it has no run for are NULL. */
+ * after a message. The names that it has no run for are NULL. Repeats are one run. */
 static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, char *names[2])
 {
     const struct pt_load_request any = {.keep = PT_KEEP_SUMS,
@@ -157,12 +160,18 @@ static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, ch
                                         .paths = directory,
                                         .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
-    uint32_t count = 0;
+    uint32_t count = 0, launches = 0;
     PT_AUTO_FREE struct pt_run *runs = profile ? pt_runs_of(profile, &count) : NULL; /* newest first */
-    for (uint32_t i = 0; i < 2; i++)
-        names[1 - i] = i < count ? pt_strdup(pt_string(profile, runs[i].run)) : NULL;
+    names[0] = names[1] = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const char *run = pt_string(profile, runs[i].run);
+        bool again = i && pt_are_repeats(pt_string(profile, runs[i - 1].run), run);
+        launches += !again;
+        if (!again && launches <= 2)
+            names[2 - launches] = pt_strndup(run, strnlen(run, PT_REPEATED_LENGTH));
+    }
     pt_profile_free(profile);
-    return count;
+    return launches;
 }
 
 /* What was given as A and B, as pt_load takes it. */
@@ -231,12 +240,29 @@ static int cannot_compare(const struct pt_cli *cli)
     return cli->fail_above > 0 ? CANNOT_COMPARE : PT_EXIT_DATA;
 }
 
-/* Returns whether CPU time per request is what to compare: a program under another load is no other program. */
+static bool is_service(const struct job *job)
+{
+    return pt_has_group(job->profiles[0], PT_COUNTED_BY) || pt_has_group(job->profiles[1], PT_COUNTED_BY);
+}
+
+/* Returns whether CPU time per request is what to compare: a program under another load is no other program. Programs
+ * that read JSON get functions unless they ask for endpoints. */
 static bool compares_requests(const struct job *job)
 {
     const char *by = job->cli->request.by;
-    return by && strcmp(by, PT_COUNTED_BY) == 0 && !job->cli->by && job->form != AS_COLLAPSED &&
+    bool asked = by && strcmp(by, PT_COUNTED_BY) == 0;
+    return (asked || (!by && job->form == AS_TEXT)) && !job->cli->by && job->form != AS_COLLAPSED &&
            pt_has_requests(job->profiles[0]) && pt_has_requests(job->profiles[1]);
+}
+
+/* Chooses what is compared where --by does not say it. A share that grew because another one shrank is no news of a
+ * program that does the same work in each run; of a service, whose work is what it is asked for, CPU time says less. */
+static void choose_by(struct job *job, bool service)
+{
+    if (compares_requests(job))
+        job->by = PT_COMPARE_REQUEST;
+    else if (!job->cli->by && !service)
+        job->by = PT_COMPARE_CPU;
 }
 
 /* Returns the exit status. */
@@ -245,10 +271,13 @@ static int compare(struct job *job)
     static const int exit_of_gate[] = {
         [PT_GATE_PASSED] = PT_EXIT_OK, [PT_GATE_FAILED] = GATE_FAILED, [PT_GATE_OPEN] = CANNOT_COMPARE};
     if (job->form != AS_PAGE) {
-        job->by = compares_requests(job) ? PT_COMPARE_REQUEST : job->by;
+        bool service = is_service(job);
+        choose_by(job, service);
+        const char *group = job->by == PT_COMPARE_REQUEST ? PT_COUNTED_BY : job->cli->request.by;
         for (int i = 0; i < 2; i++)
             job->sides[i] = pt_side_of(job->profiles[i]);
-        job->comparison = pt_comparison_of(job->sides, job->by, job->cli->request.by, job->cli->lines);
+        job->comparison = pt_comparison_of(job->sides, job->by, group, job->cli->lines);
+        job->comparison.service = service;
     }
     int status = pt_write_output(job->cli->output, write_diff, job) ? PT_EXIT_OK : cannot_compare(job->cli);
     if (!status)
@@ -269,7 +298,9 @@ int pt_cmd_diff(const struct pt_cli *cli)
     }
     if (!has_form(cli) || !can_be_written(&job))
         return PT_EXIT_USAGE;
-    requests[0].keep = requests[1].keep = job.form == AS_PAGE ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
+    /* samples: to tell runs apart */
+    requests[0].keep = requests[1].keep = PT_KEEP_SAMPLES;
+    requests[0].plain = requests[1].plain = job.form != AS_PAGE;
     requests[0].by_roots = requests[1].by_roots = job.form == AS_COLLAPSED;
     if (job.form == AS_PAGE) /* it has all frames, and folds them itself */
         requests[0].select.native = requests[1].select.native = PT_NATIVE_ALL;

@@ -27,6 +27,11 @@ static bool print_json(const struct pt_report *report)
     pt_json_number(&json, "end_unix_ns", end);
     pt_json_versions(&json, profile, PT_NONE);
     pt_json_number(&json, "program_ns", report->program_ns);
+    struct pt_several runs = pt_cpu_of_runs(profile);
+    pt_json_number(&json, "runs", runs.count);
+    pt_json_format(&json, "run_cpu_ns", "%.0f", runs.mean * 1e9);
+    if (runs.count > 1)
+        pt_json_format(&json, "run_cpu_margin_ns", "%.0f", pt_mean_margin(&runs) * 1e9);
     pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
     pt_json_number(&json, "interpreter_ns", native.interpreter_ns);
     pt_json_number(&json, "library_ns", native.library_ns);

@@ -16,13 +16,14 @@
 #define LONGEST_ID    64
 #define SECONDS_SHOWN 600 /* longer durations are in minutes and hours */
 
-/* Returns how many characters of the ids distinguish them. */
+/* Returns how many characters of the ids distinguish them, but for repeats. */
 static size_t id_length(const struct pt_profile *profile, const struct pt_run *runs, uint32_t count)
 {
     size_t length = SHORTEST_ID;
     for (uint32_t i = 0; i < count; i++)
         for (uint32_t j = 0; j < i; j++)
             while (length < LONGEST_ID &&
+                   !pt_are_repeats(pt_string(profile, runs[i].run), pt_string(profile, runs[j].run)) &&
                    strncmp(pt_string(profile, runs[i].run), pt_string(profile, runs[j].run), length) == 0)
                 length++;
     return length;

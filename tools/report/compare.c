@@ -17,7 +17,8 @@
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
  * need not be tested, and do not make the correction for the number of tests harsher. */
 #define FEWEST_SAMPLES 6
-#define REQUEST_SHARE  100 /* times what an endpoint takes: what is not the endpoint */
+#define WHOLE_SHARE    100  /* times what a part takes: what is not the part */
+#define CHANCE         0.05 /* below it runs differ by more than chance */
 
 struct pt_side pt_side_of(struct pt_profile *profile)
 {
@@ -26,11 +27,23 @@ struct pt_side pt_side_of(struct pt_profile *profile)
     side.sum = pt_summary_accounting(profile, PT_NONE);
     side.whole_ns = pt_summary_program_ns(profile);
     side.start_unix_ns = side.run_count ? runs[side.run_count - 1].start_unix_ns : 0;
-    for (uint32_t i = 0; i < side.run_count && !profile->selected; i++)
-        pt_several_add(&side.runs, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
+    if (!profile->selected)
+        side.runs = pt_cpu_of_runs(profile);
     for (uint32_t i = 0; i < profile->functions.count; i++)
         profile->functions.items[i].first_line = 0;
     return side;
+}
+
+bool pt_has_cpu_changed(const struct pt_side sides[2])
+{
+    const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
+    return a->count > 1 && b->count > 1 && pt_means_chance(a, b) <= CHANCE;
+}
+
+const char *pt_compare_word(enum pt_compare_by by)
+{
+    static const char *const words[] = {"share", "time", "cpu", "request"};
+    return words[by];
 }
 
 double pt_compare_unit(const struct pt_side *side, enum pt_compare_by by)
@@ -65,6 +78,8 @@ static void add_change(struct pt_change *sum, const struct pt_change *change)
         sum->ns[side] += change->ns[side];
         sum->counts[side] += change->counts[side];
         sum->requests[side] += change->requests[side];
+        if (change->runs[side].count)
+            sum->runs[side] = change->runs[side];
     }
 }
 
@@ -102,6 +117,57 @@ static const char *file_of(const struct pt_profile *profile, const struct pt_fra
     return pt_base_name(pt_string(profile, profile->modules.items[frame->subject].path));
 }
 
+/* How CPU times spread over the runs of a side, by string. NULL: it has one run, or samples do not say of which they
+ * are. */
+struct spread {
+    struct pt_several *self, *total;
+};
+
+static bool has_runs(const struct pt_side *side)
+{
+    return side->run_count > 1 && side->profile->keep == PT_KEEP_SAMPLES;
+}
+
+/* Adds up, by text, what the functions have in the processes of a run. */
+static void add_run(struct pt_profile *profile, uint32_t run, bool lines, struct pt_total *sums)
+{
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_view_options options = {.lines = lines, .only_process = i, .only_thread = PT_NONE};
+        if (profile->processes.items[i].run != run)
+            continue;
+        struct pt_view *view = pt_view_new(profile, &options);
+        uint32_t count;
+        PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
+        for (uint32_t j = 0; j < count; j++) {
+            sums[totals[j].text].self_ns += totals[j].self_ns;
+            sums[totals[j].text].total_ns += totals[j].total_ns;
+        }
+        pt_view_free(view);
+    }
+}
+
+/* The view of all has made the texts, which are no more then. The caller frees. */
+static struct spread spread_of(const struct pt_side *side, bool lines)
+{
+    struct pt_profile *profile = side->profile;
+    uint32_t strings = profile->strings.count, count;
+    struct spread spread = {0};
+    if (!has_runs(side))
+        return spread;
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
+    spread.self = pt_alloc(strings, sizeof *spread.self);
+    spread.total = pt_alloc(strings, sizeof *spread.total);
+    for (uint32_t i = 0; i < count; i++) {
+        PT_AUTO_FREE struct pt_total *sums = pt_alloc(strings, sizeof *sums);
+        add_run(profile, runs[i].run, lines, sums);
+        for (uint32_t j = 0; j < strings; j++) {
+            pt_several_add(&spread.self[j], pt_seconds(sums[j].self_ns));
+            pt_several_add(&spread.total[j], pt_seconds(sums[j].total_ns));
+        }
+    }
+    return spread;
+}
+
 /* Appends the functions and the files of one side. */
 static void add_side(struct pt_comparison *comparison, int side, bool lines)
 {
@@ -110,6 +176,7 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count, room = comparison->function_count, file_room = comparison->file_count;
     PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
+    struct spread spread = spread_of(&comparison->sides[side], lines);
     comparison->functions =
         pt_grow(comparison->functions, &room, (uint64_t)room + count + 1, sizeof *comparison->functions);
     comparison->files =
@@ -120,13 +187,41 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
         one.self.counts[side] = totals[i].self_count;
         one.total.ns[side] = totals[i].total_ns;
         one.total.counts[side] = totals[i].total_count;
+        if (spread.self) {
+            one.self.runs[side] = spread.self[totals[i].text];
+            one.total.runs[side] = spread.total[totals[i].text];
+        }
         comparison->functions[comparison->function_count++] = one;
         one.text = file_of(profile, &profile->frames.items[totals[i].frame]);
         one.total = (struct pt_change){0};
+        one.self.runs[side] = (struct pt_several){0}; /* that of a function is not that of its file */
         if (one.text && *one.text)
             comparison->files[comparison->file_count++] = one;
     }
+    free(spread.self);
+    free(spread.total);
     pt_view_free(view);
+}
+
+/* Sets how the sums of groups, by string, spread over the runs of a side. */
+static void spread_groups(const struct pt_side *side, int number, const struct pt_group *group, uint32_t none,
+                          struct pt_change *sums)
+{
+    const struct pt_profile *profile = side->profile;
+    uint32_t strings = profile->strings.count, count;
+    if (!has_runs(side))
+        return;
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
+    for (uint32_t i = 0; i < count; i++) {
+        PT_AUTO_FREE uint64_t *ns = pt_alloc(strings, sizeof *ns);
+        for (uint32_t j = 0; j < profile->samples.count; j++) {
+            const struct pt_sample *sample = &profile->samples.items[j];
+            if (profile->processes.items[profile->threads.items[sample->thread].process].run == runs[i].run)
+                ns[pt_group_value(group, sample) ?: none] += sample->cpu_ns;
+        }
+        for (uint32_t j = 0; j < strings; j++)
+            pt_several_add(&sums[j].runs[number], pt_seconds(ns[j]));
+    }
 }
 
 /* Appends the values of one side that --by asks for. */
@@ -144,6 +239,7 @@ static void add_groups(struct pt_comparison *comparison, int side)
         sum->ns[side] += sample->cpu_ns;
         sum->counts[side] += sample->count;
     }
+    spread_groups(&comparison->sides[side], side, &group, none, sums);
     for (uint32_t i = 1; i < profile->strings.count; i++) {
         if (requests && pt_cpu_per_request(profile, i, 1, requests[i].count) > 0)
             sums[i].requests[side] = requests[i].count;
@@ -197,15 +293,15 @@ struct tests {
     uint32_t count, capacity;
 };
 
-/* Makes draws in which the endpoint has equal shares if its requests take equal CPU time: all is a multiple of what
- * they take on the side where they take more. */
-static void draw_requests(struct pt_draws draws[2], const struct pt_change *change)
+/* Makes draws in which a part has equal shares if it takes equal CPU time each time, for a request or in a run: all is
+ * a multiple of what it takes on the side where it takes more. */
+static void draw_times(struct pt_draws draws[2], const struct pt_change *change, const uint64_t times[2])
 {
     double each[2];
     for (int side = 0; side < 2; side++)
-        each[side] = (double)change->ns[side] / (double)change->requests[side];
+        each[side] = (double)change->ns[side] / (double)times[side];
     for (int side = 0; side < 2; side++) {
-        double ns = REQUEST_SHARE * fmax(each[0], each[1]) * (double)change->requests[side];
+        double ns = WHOLE_SHARE * fmax(each[0], each[1]) * (double)times[side];
         /* a side without samples would have them as large as the other's */
         int of = change->counts[side] ? side : !side;
         draws[side].ns = (uint64_t)ns;
@@ -227,8 +323,34 @@ static void test_samples(const struct pt_comparison *comparison, struct tests *t
     if (change->counts[0] + change->counts[1] < FEWEST_SAMPLES)
         return;
     if (comparison->by == PT_COMPARE_REQUEST)
-        draw_requests(draws, change);
+        draw_times(draws, change, change->requests);
+    else if (comparison->by == PT_COMPARE_CPU && has_runs(&comparison->sides[0]) && has_runs(&comparison->sides[1]))
+        draw_times(draws, change, (const uint64_t[]){comparison->sides[0].run_count, comparison->sides[1].run_count});
     add_test(tests, change, pt_change_chance(draws, change->counts, change->ns));
+}
+
+/* Whether the runs of both sides differ by more than they do among themselves: what the machine adds to a run is in no
+ * sample's uncertainty. If that is not known, what the sides are unsure of must not overlap. */
+static bool do_runs_differ(const struct pt_comparison *comparison, const struct pt_change *change)
+{
+    struct pt_several runs[2];
+    for (int i = 0; i < 2; i++) {
+        const struct pt_side *side = &comparison->sides[i];
+        runs[i] = change->runs[i];
+        if (change->runs[!i].count && !change->ns[i] && has_runs(side)) /* a function that no run of this side has */
+            runs[i].count = side->run_count;
+    }
+    if (runs[0].count < 2 || runs[1].count < 2)
+        return is_apart(comparison, change);
+    return pt_means_chance(&runs[0], &runs[1]) <= CHANCE;
+}
+
+/* Whether a change that samples mark is one in the unit of the comparison, too. */
+static bool is_change(const struct pt_comparison *comparison, const struct pt_change *change)
+{
+    if (comparison->by == PT_COMPARE_CPU)
+        return do_runs_differ(comparison, change);
+    return comparison->by != PT_COMPARE_TIME || is_apart(comparison, change);
 }
 
 static bool is_leaf(const struct pt_compared *one)
@@ -236,7 +358,8 @@ static bool is_leaf(const struct pt_compared *one)
     return one->self.ns[0] == one->total.ns[0] && one->self.ns[1] == one->total.ns[1];
 }
 
-/* Shares are what is tested, in any unit: the speed of a machine differs from run to run, and with it all CPU time. */
+/* Shares are what is tested, in any unit: the speed of a machine differs from run to run, and with it all CPU time. Of
+ * several runs it is known by how much, and CPU times are tested. */
 static void mark(struct pt_comparison *comparison)
 {
     struct tests tests = {0};
@@ -257,9 +380,7 @@ static void mark(struct pt_comparison *comparison)
         chances[i] = tests.changes[i]->chance;
     pt_mark_changes(chances, tests.count, marks);
     for (uint32_t i = 0; i < tests.count; i++)
-        tests.changes[i]->marked =
-            marks[i] && (comparison->by == PT_COMPARE_SHARE || comparison->by == PT_COMPARE_REQUEST ||
-                         is_apart(comparison, tests.changes[i]));
+        tests.changes[i]->marked = marks[i] && is_change(comparison, tests.changes[i]);
     for (uint32_t i = 0; i < comparison->function_count; i++)
         if (is_leaf(&comparison->functions[i]))
             comparison->functions[i].total = comparison->functions[i].self;

@@ -13,6 +13,9 @@
  * then. */
 enum pt_compare_by { PT_COMPARE_SHARE, PT_COMPARE_TIME, PT_COMPARE_CPU, PT_COMPARE_REQUEST };
 
+/* Returns the word of --by, and of JSON. */
+const char *pt_compare_word(enum pt_compare_by by);
+
 struct pt_side {
     struct pt_profile *profile;
     struct pt_accounting sum;
@@ -27,8 +30,10 @@ struct pt_side {
 /* CPU time of a function, a file or a stack in both profiles; 0 where it is not there. */
 struct pt_change {
     uint64_t ns[2], counts[2], requests[2];
+    struct pt_several
+        runs[2];   /* CPU seconds in each of a side's runs; count 0: it has one, or they were not told apart */
     double chance; /* pt_change_chance */
-    bool marked;   /* it is more than chance */
+    bool marked;   /* it is more than chance, of sampling and of what runs differ by */
 };
 
 struct pt_compared {
@@ -50,6 +55,7 @@ struct pt_comparison {
     bool without_group, without_route; /* what has no value was left out, too; and requests without a route */
     uint32_t uncounted;                /* values that are left out: one side has not counted their requests */
     uint32_t tested;                   /* how many changes were held against chance; the marks are corrected for that */
+    bool service; /* it serves requests that were not counted: CPU is as much as there were requests */
 };
 
 /* Returns the side of a profile. Removes the first lines of its functions, which change whenever something above them
@@ -70,6 +76,12 @@ double pt_compare_change(const struct pt_comparison *comparison, const struct pt
 struct pt_comparison pt_comparison_of(const struct pt_side sides[2], enum pt_compare_by by, const char *group,
                                       bool lines);
 void pt_comparison_free(struct pt_comparison *comparison);
+
+/* Returns whether the CPU times of the sides' runs differ by more than chance. */
+bool pt_has_cpu_changed(const struct pt_side sides[2]);
+
+/* Says whether B is faster or slower, by how much, and how sure that is. */
+void pt_comparison_verdict(const struct pt_comparison *comparison, FILE *out);
 
 /* Write a comparison for people, and for programs. */
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out);

@@ -108,7 +108,7 @@ void pt_comparison_json(const struct pt_comparison *comparison, const struct pt_
 {
     struct pt_json json = pt_json_document(out);
     uint32_t count = cli->top && cli->top < comparison->function_count ? cli->top : comparison->function_count;
-    pt_json_text(&json, "by", comparison->by == PT_COMPARE_REQUEST ? "request" : cli->by ? cli->by : "share");
+    pt_json_text(&json, "by", pt_compare_word(comparison->by));
     put_side(&json, "a", &comparison->sides[0]);
     put_side(&json, "b", &comparison->sides[1]);
     pt_json_number(&json, "tested", comparison->tested);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 #include <time.h>
 
 #include "../base/fit.h"
@@ -12,11 +13,11 @@
 #include "compare.h"
 
 #define TOP              20
-#define LARGEST          3 /* shown where no change is more than chance */
+#define ON_SCREEN        10 /* rows of the answer on one screen */
+#define LARGEST          3  /* shown where no change is more than chance */
 #define SIDE_INDENTATION 3
 #define NS_PER_SECOND    1000000000u
 #define FAILURES_NAMED   10
-#define CHANCE           0.05 /* below it the runs' CPU times differ by more than chance */
 
 static void print_side(FILE *out, char letter, const struct pt_side *side)
 {
@@ -25,53 +26,47 @@ static void print_side(FILE *out, char letter, const struct pt_side *side)
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
-    char runs[32] = "";
-    if (side->run_count > 1)
-        snprintf(runs, sizeof runs, "%" PRIu32 " runs, ", side->run_count);
     int used = fprintf(out, "%c  %s  ", letter, start);
-    pt_put_paragraph(out, (uint32_t)used, SIDE_INDENTATION, "%s%.2f s CPU in %.2f s, %" PRIu64 " sample%s", runs,
-                     pt_seconds(side->whole_ns), pt_seconds(side->sum.wall_ns), side->draws.count,
-                     pt_plural(side->draws.count, "s"));
-    fprintf(out, "%*s", SIDE_INDENTATION, "");
-    pt_print_text(out, pt_string(side->profile, pt_summary_first_process(side->profile)->command_line),
-                  SIDE_INDENTATION, PT_STYLE_FAINT);
+    if (side->runs.count > 1)
+        pt_put_paragraph(out, (uint32_t)used, SIDE_INDENTATION,
+                         "%" PRIu32 " runs of %.2f to %.2f s CPU, %" PRIu64 " samples", side->runs.count,
+                         side->runs.least, side->runs.most, side->draws.count);
+    else
+        pt_put_paragraph(out, (uint32_t)used, SIDE_INDENTATION, "%.2f s CPU in %.2f s, %" PRIu64 " sample%s",
+                         pt_seconds(side->whole_ns), pt_seconds(side->sum.wall_ns), side->draws.count,
+                         pt_plural(side->draws.count, "s"));
 }
 
-/* Whether the CPU times of the sides' runs differ by more than chance. */
-static bool has_cpu_changed(const struct pt_side sides[2])
+static const char *command_of(const struct pt_side *side)
 {
-    const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
-    return a->count > 1 && b->count > 1 && pt_means_chance(a, b) <= CHANCE;
+    return pt_string(side->profile, pt_summary_first_process(side->profile)->command_line);
 }
 
-/* CPU time is measured, not sampled: only more runs say how much it differs from run to run. */
-static void print_cpu(FILE *out, const struct pt_side sides[2])
+/* The sides, and what ran: a line if it is the same. */
+static void print_sides(FILE *out, const struct pt_side sides[2])
 {
-    const struct pt_several *a = &sides[0].runs, *b = &sides[1].runs;
-    if (!a->count || !b->count || !(a->mean > 0))
-        return;
-    fprintf(out, "\nCPU of a run: %.2f s, then %.2f s: %+.1f %%", a->mean, b->mean,
-            100 * (b->mean - a->mean) / a->mean);
-    if (a->count < 2 || b->count < 2) {
-        fputs("\n  ", out);
-        pt_put_paragraph(out, 2, 2, "One run does not say how much runs differ by chance: see --all");
-        return;
+    bool same = strcmp(command_of(&sides[0]), command_of(&sides[1])) == 0;
+    for (int i = 0; i < 2; i++) {
+        print_side(out, "AB"[i], &sides[i]);
+        if (i == 0 && same)
+            continue;
+        fprintf(out, "%*s", SIDE_INDENTATION, "");
+        pt_print_text(out, command_of(&sides[i]), SIDE_INDENTATION, PT_STYLE_FAINT);
     }
-    fprintf(out, ", %s chance\n  ", has_cpu_changed(sides) ? "more than" : "within");
-    pt_put_paragraph(out, 2, 2, "%.2f to %.2f s in %" PRIu32 " runs, then %.2f to %.2f s in %" PRIu32 " runs", a->least,
-                     a->most, a->count, b->least, b->most, b->count);
 }
 
 struct table {
     const struct pt_comparison *comparison;
     FILE *out;
     int digits;
+    uint32_t most; /* rows */
 };
 
 static int print_change(const struct table *table, const struct pt_change *change)
 {
-    double after = pt_compare_value(table->comparison, change, 1);
-    return fprintf(table->out, " %6.*f %+7.*f%c ", table->digits, after, table->digits,
+    double before = pt_compare_value(table->comparison, change, 0),
+           after = pt_compare_value(table->comparison, change, 1);
+    return fprintf(table->out, "%7.*f%7.*f%+8.*f%c ", table->digits, before, table->digits, after, table->digits,
                    pt_compare_change(table->comparison, change), change->marked ? '*' : ' ');
 }
 
@@ -106,7 +101,7 @@ static uint32_t rows_shown(const struct table *table, const struct pt_compared *
     if (top)
         return top < count ? top : count;
     if (marked)
-        return marked < TOP ? marked : TOP;
+        return marked < table->most ? marked : table->most;
     while (changed < count && changed < LARGEST && has_changed(table->comparison, &all[changed]))
         changed++;
     return changed;
@@ -139,7 +134,7 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
             print_clock(table, &all[shown]);
     }
     if (shown < marked)
-        fprintf(table->out, "  and %" PRIu32 " more (--top %" PRIu32 ")\n", marked - shown, marked);
+        fprintf(table->out, "  and %" PRIu32 " more (--full, --top %" PRIu32 ")\n", marked - shown, marked);
     uint32_t hidden = count - (shown > marked ? shown : marked);
     if (hidden && marked)
         fprintf(table->out, "  and %" PRIu32 " more within chance\n", hidden);
@@ -164,43 +159,55 @@ static void print_uncounted(const struct pt_comparison *comparison, FILE *out)
         pt_put_paragraph(out, 0, 2, "Not compared (--by share does): %s", text.data + 2);
 }
 
+static void print_heading(const struct pt_comparison *comparison, bool lines, FILE *out)
+{
+    PT_AUTO_BUFFER title = {0};
+    bool requests = comparison->by == PT_COMPARE_REQUEST;
+    if (comparison->group)
+        pt_group_title(&title, comparison->group);
+    if (!comparison->group)
+        pt_print_styled(out, PT_STYLE_HEADING, "\n SELF A      B  CHANGE  TOTAL A      B  CHANGE    %s\n",
+                        lines ? "LINE" : "FUNCTION");
+    else
+        pt_print_styled(out, PT_STYLE_HEADING, "\n%s%s  CHANGE  %s  %s\n", requests ? "CPU/REQ A" : "  CPU A",
+                        requests ? "    B" : "      B", requests ? "REQUESTS A         B " : "", title.data);
+}
+
+/* Prints the line that says why there are no marks although the CPU of the runs has changed. */
+static void print_all_alike(const struct pt_comparison *comparison, FILE *out)
+{
+    /* rows are sorted: those that are more than chance come first */
+    if (comparison->by == PT_COMPARE_REQUEST || !comparison->function_count || is_marked(comparison->functions) ||
+        !pt_has_cpu_changed(comparison->sides))
+        return;
+    putc('\n', out);
+    pt_put_paragraph(out, 0, 2,
+                     "The CPU of a run has changed, but no function's share of it by more than chance: all may have "
+                     "changed alike, as on a slower machine, or the samples are too few to say which has: compare "
+                     "more runs, or longer ones");
+}
+
 void pt_comparison_print(const struct pt_comparison *comparison, const struct pt_cli *cli, FILE *out)
 {
     static const char *const explained[] = {"Per cent of the CPU", "Milliseconds of CPU per second",
                                             "Seconds of CPU in a run", "Milliseconds of CPU per request"};
     bool requests = comparison->by == PT_COMPARE_REQUEST;
-    const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU || requests ? 2 : 1};
-    print_side(out, 'A', &comparison->sides[0]);
-    print_side(out, 'B', &comparison->sides[1]);
-    print_cpu(out, comparison->sides);
+    const struct table table = {comparison, out, comparison->by == PT_COMPARE_CPU || requests ? 2 : 1,
+                                cli->full ? TOP : ON_SCREEN};
+    pt_comparison_verdict(comparison, out);
+    print_sides(out, comparison->sides);
     putc('\n', out);
-    pt_put_paragraph(out, 0, 2, "%s: B, and its change from A; * is more than chance", explained[comparison->by]);
+    pt_put_paragraph(out, 0, 2, "%s; * is more than chance", explained[comparison->by]);
     if (requests)
         print_uncounted(comparison, out);
-    if (comparison->group) {
-        PT_AUTO_BUFFER title = {0};
-        pt_group_title(&title, comparison->group);
-        pt_print_styled(out, PT_STYLE_HEADING, "\n%s  CHANGE   %s%s\n", requests ? "CPU/REQ" : "    CPU",
-                        requests ? "REQUESTS A         B   " : "", title.data);
-    } else {
-        pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE    TOTAL  CHANGE   %s\n",
-                        cli->lines ? "LINE" : "FUNCTION");
-    }
+    print_heading(comparison, cli->lines, out);
     print_rows(&table, comparison->functions, comparison->function_count, comparison->group, cli->top);
-    if (comparison->file_count && (is_marked(&comparison->files[0]) || cli->top)) {
-        pt_print_styled(out, PT_STYLE_HEADING, "\n   SELF  CHANGE   FILE\n");
+    bool marked_file = comparison->file_count && is_marked(&comparison->files[0]);
+    if (comparison->file_count && (cli->top || (cli->full && marked_file))) {
+        pt_print_styled(out, PT_STYLE_HEADING, "\n SELF A      B  CHANGE   FILE\n");
         print_rows(&table, comparison->files, comparison->file_count, true, cli->top);
     }
-    /* rows are sorted: those that are more than chance come first */
-    if (!requests && comparison->function_count && !is_marked(comparison->functions) &&
-        has_cpu_changed(comparison->sides)) {
-        putc('\n', out);
-        pt_put_paragraph(
-            out, 0, 2,
-            "The CPU of a run has changed, but no function's share of it by more than chance: all may have "
-            "changed alike, as on a slower machine, or the samples are too few to say which has: compare "
-            "more runs, or longer ones");
-    }
+    print_all_alike(comparison, out);
 }
 
 struct gate {
@@ -237,7 +244,7 @@ static bool judge_cpu(struct gate *gate)
     const struct pt_several *a = &gate->comparison->sides[0].runs, *b = &gate->comparison->sides[1].runs;
     double percent = a->mean > 0 ? 100 * (b->mean - a->mean) / a->mean : 0;
     bool several = a->count > 1 && b->count > 1;
-    if (percent > gate->most && has_cpu_changed(gate->comparison->sides))
+    if (percent > gate->most && pt_has_cpu_changed(gate->comparison->sides))
         fail(gate, "the whole program", "", percent);
     return percent > gate->most && !several;
 }

@@ -10,6 +10,7 @@
 #include "../model/frame_text.h"
 #include "../model/gil_gc.h"
 #include "../view/summary.h"
+#include "../view/uncertainty.h"
 #include "report.h"
 
 #define STATES_KNOWN_PERCENT 90.0      /* of the CPU time, below which it is mentioned */
@@ -180,6 +181,15 @@ static void print_selected(const struct pt_report *report)
                pt_seconds(report->profile->whole_ns));
 }
 
+/* Prints how the CPU of several runs spreads. */
+static void print_runs(const struct pt_report *report)
+{
+    struct pt_several runs = pt_cpu_of_runs(report->profile);
+    if (runs.count > 1)
+        printf("A run: %.3f ± %.3f s CPU (95 %% of %" PRIu32 " runs, from %.3f to %.3f s)\n", runs.mean,
+               pt_mean_margin(&runs), runs.count, runs.least, runs.most);
+}
+
 void pt_report_what_ran(const struct pt_report *report)
 {
     PT_AUTO_BUFFER text = {0};
@@ -190,6 +200,7 @@ void pt_report_what_ran(const struct pt_report *report)
     pt_buffer_text(&text, ", ");
     append_versions(&text, report->profile);
     pt_print_text(stdout, text.data, 0, PT_STYLE_PLAIN);
+    print_runs(report);
     print_selected(report);
 }
 
@@ -205,6 +216,7 @@ void pt_report_header(const struct pt_report *report)
                        pt_plural(threads, "s"), versions.data, report->sum.samples,
                        pt_plural(report->sum.samples, "s"));
     puts(times.data);
+    print_runs(report);
     print_selected(report);
     print_code(report);
     print_states(report);

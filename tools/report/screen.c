@@ -159,7 +159,8 @@ void pt_report_screen(const struct pt_report *report)
 {
     PT_AUTO(facts_free) struct facts facts = facts_of(report);
     PT_AUTO(pt_next_free) struct pt_next next = pt_report_next(report);
-    uint32_t used = 3 + report->profile->selected + 1 + facts.items.count + next.count;
+    uint32_t runs = pt_cpu_of_runs(report->profile).count;
+    uint32_t used = 3 + report->profile->selected + (runs > 1) + 1 + facts.items.count + next.count;
     uint32_t left = PT_SCREEN > used + FEWEST_LINES ? PT_SCREEN - used : FEWEST_LINES;
     pt_report_what_ran(report);
     if (pt_report_context(report)) {

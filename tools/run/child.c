@@ -41,16 +41,20 @@ static void leave_streams(void)
         close(nothing);
 }
 
-pid_t pt_command_start(char **arguments)
+pid_t pt_command_start(char **arguments, bool last)
 {
-    sigset_t ours = waited_for(), before;
-    struct sigaction reaped = {.sa_handler = SIG_DFL}, reaped_before;
+    static bool started;
+    static sigset_t before; /* the first start */
+    static struct sigaction reaped_before;
+    const struct sigaction reaped = {.sa_handler = SIG_DFL};
+    sigset_t ours = waited_for();
     int report[2], error = 0;
     if (pipe2(report, O_CLOEXEC) != 0)
         return -1;
     /* If SIGCHLD is ignored, there is no exit status. */
-    sigaction(SIGCHLD, &reaped, &reaped_before);
-    sigprocmask(SIG_BLOCK, &ours, &before);
+    sigaction(SIGCHLD, &reaped, started ? NULL : &reaped_before);
+    sigprocmask(SIG_BLOCK, &ours, started ? NULL : &before);
+    started = true;
     pid_t command = fork();
     if (command == 0) {
         /* If this program is killed, the command must be, too. */
@@ -70,7 +74,8 @@ pid_t pt_command_start(char **arguments)
     errno = error;
     if (error)
         return -1;
-    leave_streams();
+    if (last)
+        leave_streams();
     return command;
 }
 

@@ -3,13 +3,14 @@
 #ifndef PT_RUN_CHILD_H
 #define PT_RUN_CHILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 /* Starts the command, found as execvp does; returns -1 with errno if it cannot be run. Its signals are what this
- * program's were, and it is killed when this program is. From here on this program has no stdin and stdout any more:
- * they are the command's. */
-pid_t pt_command_start(char **arguments);
+ * program's were at the first start, and it is killed when this program is. After the last start this program has no
+ * stdin and stdout any more: they are the command's. */
+pid_t pt_command_start(char **arguments, bool last);
 
 struct pt_ended {
     int wait_status;

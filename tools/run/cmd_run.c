@@ -16,6 +16,7 @@
 #include "../cli/options.h"
 #include "../doctor/checks.h"
 #include "../load/files.h"
+#include "../load/runs.h"
 #include "child.h"
 #include "summary.h"
 
@@ -86,13 +87,11 @@ static char *obstacle_of(char *const *arguments)
     return text.data;
 }
 
-static void set_environment(const struct pt_cli *cli, const char *library, const char *directory, const char *run)
+static void set_environment(const struct pt_cli *cli, const char *library, const char *directory)
 {
-    char hz[16], new_run[1 + 2 * RUN_BYTES + 1];
+    char hz[16];
     pt_preload(library);
     setenv("PYPROF_OUT", directory, 1);
-    snprintf(new_run, sizeof new_run, "%c%s", PP_RUN_IS_NEW, run);
-    setenv("PYPROF_RUN", new_run, 1);
     snprintf(hz, sizeof hz, "%u", cli->hz);
     if (cli->hz)
         setenv("PYPROF_HZ", hz, 1);
@@ -141,6 +140,72 @@ static void show_report(const struct pt_command_table *commands, char *directory
     report->main(&cli);
 }
 
+/* One launch of the command after the other, as often as --repeat says. */
+struct launches {
+    const struct pt_cli *cli;
+    const struct place *place;
+    char run[2 * RUN_BYTES + 1]; /* id of the last one */
+    time_t since;
+    struct pt_ended ended; /* of all; the status is that of the last one */
+    uint32_t wanted, done;
+    char *obstacle;
+    int error; /* errno of one that could not be started */
+};
+
+/* Runs of one command have ids that differ in their number only: PT_REPEATED_LENGTH. */
+static void set_run(struct launches *launches)
+{
+    char variable[1 + sizeof launches->run];
+    if (launches->wanted > 1)
+        snprintf(launches->run + PT_REPEATED_LENGTH, sizeof launches->run - PT_REPEATED_LENGTH, "%08x",
+                 launches->done + 1);
+    snprintf(variable, sizeof variable, "%c%s", PP_RUN_IS_NEW, launches->run);
+    setenv("PYPROF_RUN", variable, 1);
+}
+
+/* Returns whether the command ended well. */
+static bool launch(struct launches *launches)
+{
+    const struct pt_cli *cli = launches->cli;
+    uint64_t since_ns = pt_clock_ns(CLOCK_MONOTONIC);
+    set_run(launches);
+    pid_t command = pt_command_start(cli->arguments, launches->done + 1 == launches->wanted);
+    if (command < 0) {
+        launches->error = errno;
+        return false;
+    }
+    if (!launches->done++) {
+        launches->obstacle = obstacle_of(cli->arguments);
+        say_beginning(cli->arguments[0], launches->place, launches->obstacle);
+    }
+    struct pt_ended ended = pt_command_wait(command, since_ns);
+    pt_run_add_bill(launches->run, launches->since, ended.billed_ns, launches->place->directory);
+    launches->ended.wait_status = ended.wait_status;
+    launches->ended.billed_ns += ended.billed_ns;
+    launches->ended.ran_ns += ended.ran_ns;
+    return !ended.wait_status;
+}
+
+/* Sums up what was run, and returns the exit status. before: PYPROF_OUT as it was. */
+static int finish(struct launches *launches, const char *before)
+{
+    const struct pt_cli *cli = launches->cli;
+    const struct place *place = launches->place;
+    if (launches->done < launches->wanted)
+        pt_message("the command failed in run %u of %u", launches->done, launches->wanted);
+    if (launches->wanted > 1)
+        launches->run[PT_REPEATED_LENGTH] = '\0';
+    PT_AUTO_FREE char *found = pt_run_summary(launches->run, launches->since, &launches->ended, place->directory,
+                                              place->named, cli->hz, launches->obstacle, cli->arguments[0]);
+    if (before) /* as commands that are typed next will have it */
+        setenv("PYPROF_OUT", before, 1);
+    else
+        unsetenv("PYPROF_OUT");
+    if (found && isatty(STDERR_FILENO))
+        show_report(cli->commands, found);
+    return pt_command_status(launches->ended.wait_status);
+}
+
 int pt_cmd_run(const struct pt_cli *cli)
 {
     if (!cli->argument_count) {
@@ -151,43 +216,29 @@ int pt_cmd_run(const struct pt_cli *cli)
         pt_error("-o takes a directory for the profile, not ''");
         return PT_EXIT_USAGE;
     }
-    char *library = pt_find_library();
+    PT_AUTO_FREE char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
     unsigned char bytes[RUN_BYTES];
-    char *run = getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
+    PT_AUTO_FREE char *run = getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
     if (!run) {
         pt_error("no random numbers from the kernel: %s", strerror(errno));
-        free(library);
         return PT_EXIT_DATA;
     }
     struct place place = choose_place(cli);
     const char *set = getenv("PYPROF_OUT");
     PT_AUTO_FREE char *before = set ? pt_strdup(set) : NULL;
-    set_environment(cli, library, place.directory, run);
-    time_t since = time(NULL) - CLOCKS_APART;
-    uint64_t since_ns = pt_clock_ns(CLOCK_MONOTONIC);
-    pid_t command = pt_command_start(cli->arguments);
-    int status = errno == ENOENT ? PT_EXIT_NO_COMMAND : PT_EXIT_CANNOT_RUN;
-    if (command < 0) {
-        say_failure(cli->arguments[0], errno);
-    } else {
-        char *obstacle = obstacle_of(cli->arguments);
-        say_beginning(cli->arguments[0], &place, obstacle);
-        struct pt_ended ended = pt_command_wait(command, since_ns);
-        PT_AUTO_FREE char *found =
-            pt_run_summary(run, since, &ended, place.directory, place.named, cli->hz, obstacle, cli->arguments[0]);
-        free(obstacle);
-        if (before) /* as commands that are typed next will have it */
-            setenv("PYPROF_OUT", before, 1);
-        else
-            unsetenv("PYPROF_OUT");
-        if (found && isatty(STDERR_FILENO))
-            show_report(cli->commands, found);
-        status = pt_command_status(ended.wait_status);
-    }
-    free(library);
-    free(run);
+    set_environment(cli, library, place.directory);
+    struct launches launches = {.cli = cli, .place = &place, .wanted = cli->repeat ? cli->repeat : 1};
+    snprintf(launches.run, sizeof launches.run, "%s", run);
+    launches.since = time(NULL) - CLOCKS_APART;
+    while (launches.done < launches.wanted && launch(&launches))
+        continue;
+    if (launches.error)
+        say_failure(cli->arguments[0], launches.error);
+    int status =
+        launches.error ? launches.error == ENOENT ? PT_EXIT_NO_COMMAND : PT_EXIT_CANNOT_RUN : finish(&launches, before);
+    free(launches.obstacle);
     free(place.directory);
     free(place.named);
     free(place.refused);

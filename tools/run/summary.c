@@ -21,6 +21,7 @@
 #include "../load/runs.h"
 #include "../model/frame_text.h"
 #include "../view/summary.h"
+#include "../view/uncertainty.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
 
@@ -86,8 +87,9 @@ static void add_log(void *data, const char *path)
         pt_files_add(&recent->files, path, false);
 }
 
-/* Returns the paths of this run's files in the directory and in fallback directories, after the bill has been added to
- * one of them. Sets *elsewhere to the fallback directory if all are there, else NULL. The caller frees both. */
+/* Returns the paths of the files of runs whose id begins so, in the directory and in fallback directories, after the
+ * bill has been added to one of them. Sets *elsewhere to the fallback directory if all are there, else NULL. The caller
+ * frees both. */
 static char **paths_of(const char *run, time_t since, uint64_t billed_ns, const char *directory, uint32_t *count,
                        char **elsewhere)
 {
@@ -99,7 +101,7 @@ static char **paths_of(const char *run, time_t since, uint64_t billed_ns, const 
     char **paths = pt_alloc((size_t)recent.files.count + 1, sizeof *paths);
     *count = 0;
     for (uint32_t i = 0; i < recent.files.count; i++)
-        if (strcmp(recent.files.items[i].run, run) == 0) {
+        if (strncmp(recent.files.items[i].run, run, strlen(run)) == 0) {
             paths[(*count)++] = pt_strdup(recent.files.items[i].path);
             noted = noted || pt_bill_append(&recent.files.items[i], billed_ns);
             here |= !recent.files.items[i].fallback;
@@ -111,17 +113,29 @@ static char **paths_of(const char *run, time_t since, uint64_t billed_ns, const 
     return paths;
 }
 
-static struct pt_profile *load_run(const char *run, time_t since, uint64_t billed_ns, const char *directory,
-                                   char **elsewhere)
+static void free_paths(char **paths, uint32_t count)
 {
-    uint32_t count;
-    char **paths = paths_of(run, since, billed_ns, directory, &count, elsewhere);
-    const struct pt_load_request request = {
-        .paths = paths, .path_count = (int)count, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
-    struct pt_profile *profile = count ? pt_load(&request) : NULL;
     for (uint32_t i = 0; i < count; i++)
         free(paths[i]);
     free(paths);
+}
+
+void pt_run_add_bill(const char *run, time_t since, uint64_t billed_ns, const char *directory)
+{
+    uint32_t count;
+    char *elsewhere, **paths = paths_of(run, since, billed_ns, directory, &count, &elsewhere);
+    free_paths(paths, count);
+    free(elsewhere);
+}
+
+static struct pt_profile *load_run(const char *run, time_t since, const char *directory, char **elsewhere)
+{
+    uint32_t count;
+    char **paths = paths_of(run, since, 0, directory, &count, elsewhere);
+    const struct pt_load_request request = {
+        .paths = paths, .path_count = (int)count, .keep = PT_KEEP_SUMS, .messages = &pt_messages_to_stderr};
+    struct pt_profile *profile = count ? pt_load(&request) : NULL;
+    free_paths(paths, count);
     return profile;
 }
 
@@ -155,7 +169,10 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     struct pt_accounting sum = pt_summary_accounting(profile, PT_NONE);
     struct pt_open_ends open = pt_open_ends_of(profile);
     PT_AUTO_BUFFER text = {0}, ends = {0};
+    struct pt_several runs = pt_cpu_of_runs(profile);
     uint32_t processes = profile->processes.count;
+    if (runs.count > 1)
+        pt_buffer_format(&text, "%" PRIu32 " runs of %.2f to %.2f s CPU, ", runs.count, runs.least, runs.most);
     pt_buffer_format(&text, "%" PRIu64 " sample%s, %.2f s CPU", sum.samples, pt_plural(sum.samples, "s"),
                      (double)sum.cpu_ns / 1e9);
     /* Programs without Python, starts and ends of processes are in no profile; what was not waited for is in no bill.
@@ -245,11 +262,11 @@ char *pt_run_summary(const char *run, time_t since, const struct pt_ended *ended
                      const char *named, uint32_t hz, const char *reason, const char *command)
 {
     char *elsewhere;
-    struct pt_profile *profile = load_run(run, since, ended->billed_ns, directory, &elsewhere);
+    struct pt_profile *profile = load_run(run, since, directory, &elsewhere);
     if (profile && wait_for_helpers(profile)) {
         pt_profile_free(profile);
         free(elsewhere);
-        profile = load_run(run, since, 0, directory, &elsewhere);
+        profile = load_run(run, since, directory, &elsewhere);
     }
     const char *place = elsewhere ? elsewhere : named;
     char *found = profile ? pt_strdup(place ? place : "") : NULL;

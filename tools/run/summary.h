@@ -11,13 +11,15 @@
 
 #include "child.h"
 
-/* Prints one line on stderr about the run that began then. The line says how much of what the kernel has billed was
- * recorded, and what to type next; or that nothing was recorded, and why. Adds to the profile what the kernel has
- * billed. Looks into the directory, and where the library writes when it cannot write there. `named`: the directory as
- * commands must name it, NULL if they read it without a path; `hz`: the samples per second that were asked for, 0:
- * none; `reason`: why the library cannot be preloaded, NULL when it can. On a terminal the report follows, and what to
- * type next is not said. Returns the directory as commands must name it, "" without a path, NULL if nothing was
- * recorded; the caller frees. */
+/* Adds to the profile of a run that has ended what the kernel has billed. */
+void pt_run_add_bill(const char *run, time_t since, uint64_t billed_ns, const char *directory);
+
+/* Prints one line on stderr about the run that began then, or about all runs whose id begins so. The line says how much
+ * of what the kernel has billed was recorded, and what to type next; or that nothing was recorded, and why. Looks into
+ * the directory, and where the library writes when it cannot write there. `named`: the directory as commands must name
+ * it, NULL if they read it without a path; `hz`: the samples per second that were asked for, 0: none; `reason`: why the
+ * library cannot be preloaded, NULL when it can. On a terminal the report follows, and what to type next is not said.
+ * Returns the directory as commands must name it, "" without a path, NULL if nothing was recorded; the caller frees. */
 char *pt_run_summary(const char *run, time_t since, const struct pt_ended *ended, const char *directory,
                      const char *named, uint32_t hz, const char *reason, const char *command);
 

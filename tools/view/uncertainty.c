@@ -4,11 +4,15 @@
 #include <math.h>
 #include <stdio.h>
 
-#define Z           1.959964 /* of the normal distribution, for 95 % */
-#define ERROR_LEVEL 0.05
-#define MAX_STEPS   100000 /* of the continued fraction, which takes some root of the samples */
-#define PRECISE     1e-10
-#define PER_CENT    100
+#include "../load/runs.h"
+
+#define Z               1.959964 /* of the normal distribution, for 95 % */
+#define ERROR_LEVEL     0.05
+#define MAX_STEPS       100000 /* of the continued fraction, which takes some root of the samples */
+#define PRECISE         1e-10
+#define PER_CENT        100
+#define HIGHEST_STUDENT 1000 /* limit of 95 % for one degree of freedom: 12.7 */
+#define STUDENT_STEPS   50   /* halvings of it: more than a double tells apart */
 
 struct pt_share pt_share_of(const struct pt_draws *draws, uint64_t count, uint64_t ns, uint64_t whole_ns)
 {
@@ -168,14 +172,70 @@ void pt_several_add(struct pt_several *several, double value)
     several->squares += off * (value - several->mean);
 }
 
+struct pt_several pt_cpu_of_runs(const struct pt_profile *profile)
+{
+    struct pt_several several = {0};
+    uint32_t count;
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
+    for (uint32_t i = 0; i < count; i++)
+        pt_several_add(&several, pt_seconds(runs[i].cpu_ns) - pt_seconds(runs[i].own_ns));
+    return several;
+}
+
+/* Returns the probability that a value of Student's distribution is farther from 0 than t. */
+static double student_beyond(double t, double freedom)
+{
+    return beta_below(freedom / 2, 0.5, freedom / (freedom + t * t));
+}
+
+/* Returns how far from 0 no more than 5 % are. */
+static double student_limit(double freedom)
+{
+    double low = 0, high = HIGHEST_STUDENT;
+    for (int i = 0; i < STUDENT_STEPS; i++) {
+        double middle = (low + high) / 2;
+        if (student_beyond(middle, freedom) > ERROR_LEVEL)
+            low = middle;
+        else
+            high = middle;
+    }
+    return high;
+}
+
+/* The squares of the standard errors of two means, and the degrees of freedom that their sum has (Welch). */
+struct errors {
+    double of_a, of_b, freedom;
+};
+
+static struct errors errors_of(const struct pt_several *a, const struct pt_several *b)
+{
+    double of_a = a->squares / (a->count - 1) / a->count, of_b = b->squares / (b->count - 1) / b->count;
+    double both = of_a + of_b;
+    return (struct errors){of_a, of_b, both * both / (of_a * of_a / (a->count - 1) + of_b * of_b / (b->count - 1))};
+}
+
 double pt_means_chance(const struct pt_several *a, const struct pt_several *b)
 {
     if (a->count < 2 || b->count < 2)
         return 1;
-    double of_a = a->squares / (a->count - 1) / a->count, of_b = b->squares / (b->count - 1) / b->count;
-    double both = of_a + of_b, difference = a->mean - b->mean;
+    struct errors errors = errors_of(a, b);
+    double both = errors.of_a + errors.of_b, difference = a->mean - b->mean;
     if (!(both > 0))
         return difference == 0;
-    double freedom = both * both / (of_a * of_a / (a->count - 1) + of_b * of_b / (b->count - 1));
-    return beta_below(freedom / 2, 0.5, freedom / (freedom + difference * difference / both));
+    return student_beyond(fabs(difference) / sqrt(both), errors.freedom);
+}
+
+double pt_means_margin(const struct pt_several *a, const struct pt_several *b)
+{
+    if (a->count < 2 || b->count < 2)
+        return 0;
+    struct errors errors = errors_of(a, b);
+    double both = errors.of_a + errors.of_b;
+    return both > 0 ? student_limit(errors.freedom) * sqrt(both) : 0;
+}
+
+double pt_mean_margin(const struct pt_several *several)
+{
+    double freedom = several->count - 1.0;
+    return several->count > 1 ? student_limit(freedom) * sqrt(several->squares / freedom / several->count) : 0;
 }

@@ -54,9 +54,18 @@ struct pt_several {
 };
 void pt_several_add(struct pt_several *several, double value);
 
+/* Returns the CPU seconds that the program used in each run of the profile. */
+struct pt_several pt_cpu_of_runs(const struct pt_profile *profile);
+
 /* Returns the probability (two-sided) that two means differ as much as this, or more, by chance alone (Welch's t-test);
  * 1 if one of them was measured only once, which says nothing about chance. */
 double pt_means_chance(const struct pt_several *a, const struct pt_several *b);
+
+/* Returns half the 95 % interval of the difference of their means; 0: one of them was measured only once. */
+double pt_means_margin(const struct pt_several *a, const struct pt_several *b);
+
+/* Returns half the 95 % interval of the mean; 0: it was measured only once. */
+double pt_mean_margin(const struct pt_several *several);
 
 struct pt_share {
     struct pt_bounds bounds; /* the 95 % interval, in per cent */
