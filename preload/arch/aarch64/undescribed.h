@@ -7,7 +7,7 @@
 
 /* What is looked at before and from the instruction on. */
 #define PP_UNDESCRIBED_BEFORE 24
-#define PP_RESTORER_SIZE       8
+#define PP_RESTORER_SIZE      8
 #define PP_UNDESCRIBED_BYTES  48
 
 /* Returns what the code around an address is; address: where `code` is, from PP_UNDESCRIBED_BEFORE bytes before the

@@ -6,7 +6,7 @@
 #include "../types.h"
 
 #define PP_UNDESCRIBED_BEFORE 0
-#define PP_RESTORER_SIZE       9 /* mov $15, %rax; syscall */
+#define PP_RESTORER_SIZE      9 /* mov $15, %rax; syscall */
 #define PP_UNDESCRIBED_BYTES  0
 
 static inline struct pp_undescribed pp_undescribed(const uint8_t *code, uintptr_t address)
