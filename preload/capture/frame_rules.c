@@ -22,21 +22,22 @@ struct function {
 };
 
 /* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none. One of the
- * function around it counts as its own, if it uses it: its value is the cell. async-signal-safe. */
+ * function around it counts as its own, if it uses it: its value is the cell. Up to 3.10 an argument that functions
+ * within use is in both lists, and moves to its cell. async-signal-safe. */
 static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code, const char *name)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     const unsigned tuples[] = {layout->code.local_names, layout->code.co_cellvars, layout->code.co_freevars};
     uintptr_t names, item;
-    uint8_t number = 0;
+    uint8_t number = 0, found = PP_NO_LOCAL;
     for (unsigned i = 0; name && i < (layout->code.co_cellvars ? 3 : 1); i++) {
         if (!pp_object_word(reader, code + tuples[i], &names))
             break;
         for (unsigned at = 0; number < LOCALS_MAX && pp_tuple_item(reader, names, at, &item); at++, number++)
             if (pp_str_is(reader, item, name))
-                return number;
+                found = number;
     }
-    return PP_NO_LOCAL;
+    return found;
 }
 
 /* async-signal-safe. */

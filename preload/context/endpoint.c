@@ -79,7 +79,7 @@ static bool add_source(struct reading *reading, uintptr_t frame, struct pp_frame
     uintptr_t start;
     if (reading->source_found || reading->source_frames++ >= PP_SOURCE_FRAMES)
         return true;
-    if (!pp_frame_local_read(&reader->objects, frame, role.local, &start) || !start)
+    if (!pp_source_start(reader, frame, role, &start))
         return false;
     if (!pp_source_read(reader, role.second, start, &found) || !found.identity)
         return true;

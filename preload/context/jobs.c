@@ -19,8 +19,8 @@ static void read_frame(const struct pp_context_reader *reader, uintptr_t frame, 
 {
     struct pp_context read = {.identity = 0};
     uintptr_t start;
-    if (pp_frame_local_read(&reader->objects, frame, role.local, &start) && start &&
-        pp_source_read(reader, role.second, start, &read) && read.identity)
+    if (pp_source_start(reader, frame, role, &start) && pp_source_read(reader, role.second, start, &read) &&
+        read.identity)
         *context = read;
 }
 

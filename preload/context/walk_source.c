@@ -222,6 +222,19 @@ bool pp_source_read(const struct pp_context_reader *reader, unsigned number, uin
     return true;
 }
 
+bool pp_source_start(const struct pp_context_reader *reader, uintptr_t frame, struct pp_frame_role role,
+                     uintptr_t *start)
+{
+    const struct pp_object_reader *objects = &reader->objects;
+    uintptr_t type;
+    if (!pp_frame_local_read(objects, frame, role.local, start) || !pp_object_type(objects, *start, &type))
+        return false;
+    if (pp_type_is_named(objects, type, "cell") &&
+        !pp_object_word(objects, *start + objects->python->layout.object.ob_ref, start))
+        return false;
+    return *start != 0;
+}
+
 bool pp_source_read_variable(const struct pp_context_reader *reader, unsigned number, uintptr_t vars,
                              struct pp_context *context)
 {

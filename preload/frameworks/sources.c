@@ -230,7 +230,7 @@ const struct pp_source pp_sources[] = {
         .title = "handlers of Tornado",
         .module = "tornado.web",
         .version = "tornado:version",
-        .ways = {.text = {{PP_STEP_CLASS}}},
+        .ways = {.text = {{.kind = PP_STEP_CLASS}}},
         .functions = {{PP_FRAME_SOURCE, PP_ASCII("RequestHandler._execute"), PP_ASCII("tornado/web.py"), "self", NULL}},
     },
     {
@@ -254,7 +254,7 @@ const struct pp_source pp_sources[] = {
         .title = "tasks of Celery",
         .module = "celery.app.trace",
         .version = "celery:__version__",
-        .ways = {.text = {{PP_STEP_ITSELF}}},
+        .ways = {.text = {{.kind = PP_STEP_ITSELF}}},
         .functions = {{PP_FRAME_JOB, PP_ASCII("fast_trace_task"), PP_ASCII("celery/app/trace.py"), "task", NULL},
                       {PP_FRAME_JOB, PP_ASCII("trace_task_ret"), PP_ASCII("celery/app/trace.py"), "name", NULL},
                       /* up to 5.0 */
@@ -318,7 +318,7 @@ const struct pp_source pp_sources[] = {
         .title = "cells of IPython",
         .module = "IPython.core.interactiveshell",
         .version = "IPython:__version__",
-        .ways = {.text = {{PP_STEP_ITSELF}}}, /* its code: the first line is its name */
+        .ways = {.text = {{.kind = PP_STEP_ITSELF}}}, /* its code: the first line is its name */
         .functions = {{PP_FRAME_JOB, PP_ASCII("InteractiveShell.run_cell_async"),
                        PP_ASCII("IPython/core/interactiveshell.py"), "raw_cell", NULL}},
     },

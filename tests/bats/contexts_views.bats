@@ -307,7 +307,7 @@ END
         # shellcheck disable=SC2046,SC2086 # words
         run "$PYPROF" $view --by endpoint plain.pyprof $([ "$view" != diff ] || echo app.pyprof)
         [ "$status" -eq 1 ] || fail "$view: $status"
-        [[ $output == "pyprof: --by endpoint: no sample has one; they come from Flask, Django, Starlette, FastAPI, aiohttp and Bottle, "*". This profile has: --by thread, package" ]] || fail "$view: $output"
+        [[ $output == "pyprof: --by endpoint: no sample has one; they come from Flask, Django, Starlette, FastAPI, aiohttp, Bottle, Quart, Litestar, Falcon, Pyramid, Sanic, Tornado and gRPC, "*". This profile has: --by thread, package" ]] || fail "$view: $output"
         [ ! -e x.svg ] && [ ! -e x.html ]
     done
     run "$PYPROF" report --by label:shop app.pyprof
