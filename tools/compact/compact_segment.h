@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes a segment again with longer intervals: the sums of each thread, stack, label set and endpoint stay what they
+ * are, to the nanosecond; only when they were used is known less well. */
+#ifndef PT_COMPACT_SEGMENT_H
+#define PT_COMPACT_SEGMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "../base/memory.h"
+
+/* Appends to `out` the segment in these bytes (a whole file), with the intervals of each bin_ns of the clock joined to
+ * one, and deflated. Returns false, and the reason in *why (static), if that is not to be done: the file has several
+ * segments, or is damaged but for a last block that was cut short. */
+bool pt_compact_segment(const void *data, size_t size, uint64_t bin_ns, struct pt_buffer *out, const char **why);
+
+#endif
