@@ -38,6 +38,21 @@ static bool is_log_name(const char *name)
            strcmp(random + 9, PP_LOG_SUFFIX) == 0;
 }
 
+/* Removes what a compaction that was killed has left. */
+static bool remove_leftover(const struct compactor *of, const char *name)
+{
+    char log[256];
+    struct stat status;
+    size_t length = strlen(name), suffix = strlen(TEMPORARY);
+    if (length < suffix || strcmp(name + length - suffix, TEMPORARY) != 0 || length >= sizeof log)
+        return false;
+    snprintf(log, sizeof log, "%.*s", (int)(length - suffix), name);
+    if (is_log_name(log) && fstatat(of->directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+        status.st_uid == geteuid())
+        unlinkat(of->directory, name, 0);
+    return true;
+}
+
 /* Returns whether nothing more is written to the log: it says so, or its process is gone. */
 static bool is_closed(const struct compactor *of, const struct pt_segment *segment)
 {
@@ -73,7 +88,6 @@ static bool replace(const struct compactor *of, const char *name, const struct s
 {
     PT_AUTO_BUFFER temporary = {0};
     pt_buffer_format(&temporary, "%s" TEMPORARY, name);
-    unlinkat(of->directory, temporary.data, 0); /* what an interrupted compaction has left */
     int descriptor = openat(of->directory, temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     const struct timespec times[] = {old->st_atim, old->st_mtim};
     struct stat now;
@@ -144,7 +158,7 @@ static bool compact_file(const struct compactor *of, const char *name)
         return true;
     PT_AUTO_BUFFER bytes = {0};
     const char *why;
-    if (!pt_compact_segment(data, size, bin_ns, &bytes, &why)) {
+    if (!pt_compact_segment(data, &segment, bin_ns, &bytes, &why)) {
         of->compacted->left++;
         return true;
     }
@@ -170,7 +184,7 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     bool locked = count >= 0 && flock(of.directory, LOCK_EX | LOCK_NB) == 0;
     of.own_machine = pt_own_machine();
     for (int i = 0; i < count; i++) {
-        if (locked && good && is_log_name(entries[i]->d_name))
+        if (locked && good && !remove_leftover(&of, entries[i]->d_name) && is_log_name(entries[i]->d_name))
             good = compact_file(&of, entries[i]->d_name);
         free(entries[i]);
     }

@@ -332,20 +332,15 @@ static void take_deflated(struct compaction *of, const uint8_t *payload, size_t 
     take_blocks(of, blocks, got, true);
 }
 
-/* Takes blocks up to the end, or to one that was cut short. */
 static void take_blocks(struct compaction *of, const uint8_t *data, size_t size, bool inner)
 {
     struct pp_log_block_header header;
     for (size_t at = 0; at < size && !of->why; at += sizeof header + header.length) {
         if (size - at >= sizeof header)
             memcpy(&header, data + at, sizeof header);
-        if (pt_segment_begins(data + at, size - at))
-            of->why = "it holds several parts";
-        else if (size - at < sizeof header || header.length > size - at - sizeof header) {
-            of->why = inner ? "it is damaged" : NULL;
-            return;
-        } else if (!is_sound(&header, data + at + sizeof header) ||
-                   (!of->has_process && header.type != PP_BLOCK_PROCESS))
+        bool whole = size - at >= sizeof header && header.length <= size - at - sizeof header;
+        if (!whole || !is_sound(&header, data + at + sizeof header) ||
+            (!of->has_process && header.type != PP_BLOCK_PROCESS))
             of->why = "it is damaged";
         else if (header.type == PP_BLOCK_DEFLATED && !inner)
             take_deflated(of, data + at + sizeof header, header.length);
@@ -354,19 +349,26 @@ static void take_blocks(struct compaction *of, const uint8_t *data, size_t size,
     }
 }
 
-bool pt_compact_segment(const void *data, size_t size, uint64_t bin_ns, struct pt_buffer *out, const char **why)
+bool pt_compact_segment(const void *data, const struct pt_segment *segment, uint64_t bin_ns, struct pt_buffer *out,
+                        const char **why)
 {
-    struct compaction of = {.bin_ns = bin_ns, .out = out, .segment = {.size = size}};
+    const struct pt_read_losses *losses = &segment->losses;
+    struct compaction of = {.bin_ns = bin_ns, .out = out, .segment = {.size = segment->size}};
+    size_t end = segment->end - losses->truncated_bytes, header = sizeof(struct pp_log_file_header);
     for (unsigned i = 0; i < DEFINITIONS; i++)
         of.next[i] = 1;
-    if (pt_segment_begins(data, size)) {
-        put_bytes(out, data, sizeof(struct pp_log_file_header));
-        take_blocks(&of, (const uint8_t *)data + sizeof(struct pp_log_file_header),
-                    size - sizeof(struct pp_log_file_header), false);
+    if (segment->end < segment->size)
+        of.why = "it holds several parts";
+    else if (!segment->has_process || losses->damaged_blocks || losses->damaged_records || losses->missing_blocks ||
+             losses->repeated_blocks)
+        of.why = "it is damaged";
+    else if (losses->unknown_blocks)
+        of.why = "it is of a newer version";
+    if (!of.why) {
+        put_bytes(out, data, header);
+        take_blocks(&of, (const uint8_t *)data + header, end - header, false);
         end_blocks(&of);
     }
-    if (!of.why && (!of.has_process || of.segment.losses.damaged_records))
-        of.why = "it is damaged";
     pt_sample_sums_free(&of.sums);
     PT_FREE_TABLE(&of.requests);
     PT_FREE_TABLE(&of.waits);

@@ -8,11 +8,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../base/memory.h"
+#include "../log/reader.h"
 
-/* Appends to `out` the segment in these bytes (a whole file), with the intervals of each bin_ns of the clock joined to
- * one, and deflated. Returns false, and the reason in *why (static), if that is not to be done: the file has several
- * segments, or is damaged but for a last block that was cut short. */
-bool pt_compact_segment(const void *data, size_t size, uint64_t bin_ns, struct pt_buffer *out, const char **why);
+/* Appends to `out` a segment, which was read from these bytes of a file, with the intervals of each bin_ns of the clock
+ * joined to one, and deflated. Returns false, and the reason in *why (static), if that is not to be done: the file has
+ * other segments, blocks of a newer version, or is damaged but for a last block that was cut short. */
+bool pt_compact_segment(const void *data, const struct pt_segment *segment, uint64_t bin_ns, struct pt_buffer *out,
+                        const char **why);
 
 #endif

@@ -203,6 +203,8 @@ static size_t read_blocks(struct scan *scan, size_t at, struct pt_segment *segme
             const uint8_t *payload = scan->data + at + sizeof header;
             if (extent == GROWING && is_referred_to(header.type))
                 payload = keep(segment, payload, header.length);
+            if (header.type == PP_BLOCK_DEFLATED && sink && sink->block)
+                sink->block(sink->data, segment, &header, at);
             if (header.type == PP_BLOCK_DEFLATED)
                 parse_deflated(segment, payload, header.length, at, sink);
             else
