@@ -15,7 +15,10 @@
  * Ids (strings, modules, codes, frames, nodes, threads, label sets) count from 1 within a segment; every definition
  * precedes its first use in the same segment. A definition block starts with the id of its first record, so that a
  * lost block costs its own definitions only. A later definition of an id replaces the earlier one (a thread that was
- * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE. */
+ * renamed). A process that fills its tables starts another segment with the same PP_PROCESS_INSTANCE.
+ *
+ * `pyprof compact` replaces a segment that is closed by one that says the same with longer intervals, under the same
+ * name: PROCESS with PP_PROCESS_COMPACTED_NS, then DEFLATED blocks, the last ACCOUNTING and END. */
 #ifndef PP_COMMON_LOG_FORMAT_H
 #define PP_COMMON_LOG_FORMAT_H
 
@@ -28,6 +31,7 @@
 #define PP_LOG_SUFFIX     ".pyprof"
 /* No writer makes a longer block; a reader takes a longer length for damage. */
 #define PP_LOG_MAX_BLOCK (16u << 20)
+#define PP_LOG_MOST_DEFLATED 128u
 
 struct pp_log_file_header {
     char magic[8];
@@ -95,6 +99,10 @@ enum pp_log_block {
      * block that follows. varint start_unix_ns, varint wall_ns, then records {varint record_length, varint node id (0:
      * it did not wait, or its stack could not be read), varint count}. */
     PP_BLOCK_WAITS = 16,
+    /* Whole blocks, each with its header, as one zlib stream: what they are is as if they were there. The sequence number
+     * is that of the first of them. Not more than PP_LOG_MAX_BLOCK bytes, nor than PP_LOG_MOST_DEFLATED times the
+     * payload; none of them is DEFLATED. */
+    PP_BLOCK_DEFLATED = 17,
 };
 
 enum pp_process_key {
@@ -135,6 +143,8 @@ enum pp_process_key {
     PP_PROCESS_CONTROL_SINCE_NS, /* varint: unix time since when */
     PP_PROCESS_CONTROL_HZ,       /* varint: samples per CPU second that are asked for, 0: as it was started */
     PP_PROCESS_CONTROL_NS,       /* varint: "written" of the file, 0: there was none */
+    PP_PROCESS_COMPACTED_NS,     /* varint: `pyprof compact` has joined intervals within so much time; absent: it has
+                                    not */
 };
 
 enum pp_account_key {

@@ -13,9 +13,12 @@
 #include "waiting.h"
 #include <string.h>
 
-#define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
+#define A_FILE     4096u                             /* what it takes on the disk beyond its bytes, about */
+#define SEGMENT_NS (6 * 3600 * (uint64_t)1000000000) /* then another begins: `pyprof compact` takes closed ones only   \
+                                                      */
 
 static struct pp_segment segment;
+static uint64_t segment_since_ns; /* CLOCK_MONOTONIC: when its first interval began */
 
 /* As of the last write. When that failed, its [lost] sample was lost with it, hence unwritten_ns. */
 static struct {
@@ -140,6 +143,7 @@ void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, 
     pp_buffer_clear(&fields);
     if (!segment.open) {
         pp_segment_begin(&segment, &out);
+        segment_since_ns = pp_interval.start_monotonic_ns;
         pp_notes_begin_segment();
         if (written_sums.length && !written_sums.failed)
             pp_put_block(&out, PP_BLOCK_EARLIER, &written_sums, &segment.sequence);
@@ -187,7 +191,9 @@ const char *pp_write_directory(void)
 bool pp_write_is_full(void)
 {
     bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;
-    return large || pp_tables_full(&pp_interval.tables);
+    /* The same until the interval is written: ids of a full segment end with it. */
+    bool old = segment.open && pp_interval.start_monotonic_ns - segment_since_ns >= SEGMENT_NS;
+    return large || old || pp_tables_full(&pp_interval.tables);
 }
 
 void pp_write_after_fork(void)

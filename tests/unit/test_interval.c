@@ -136,6 +136,25 @@ TEST(a_full_segment_gives_way_to_one_that_stands_alone)
     assert_int_equal(pp_interval.account.lost_ns, 0);
 }
 
+/* Only closed segments are compacted. */
+TEST(a_segment_of_six_hours_gives_way_to_another)
+{
+    static char names[4][PP_PATH_MAX + 300];
+    put_samples(5);
+    pp_interval_flush(0, PP_END_NOT);
+    assert_true(segment.open);
+    segment_since_ns -= SEGMENT_NS;
+    put_samples(5);
+    pp_interval_flush(0, PP_END_NOT);
+    assert_false(segment.open);
+    put_samples(5);
+    pp_interval_flush(0, PP_END_NOT);
+    assert_true(segment.open);
+    assert_int_equal(list_files(names, 4), 2);
+    assert_int_equal(number_of(SAMPLES_OF, pp_config.out), 15);
+    assert_int_equal(pp_interval.account.lost_ns, 0);
+}
+
 /* What waits for a stack refers to threads and nodes of the segment: it gets a place before that ends. */
 TEST(nothing_waits_across_segments)
 {

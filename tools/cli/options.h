@@ -109,6 +109,7 @@ int pt_cmd_diff(const struct pt_cli *cli);
 int pt_cmd_annotate(const struct pt_cli *cli);
 int pt_cmd_merge(const struct pt_cli *cli);
 int pt_cmd_ctl(const struct pt_cli *cli);
+int pt_cmd_compact(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
 int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);

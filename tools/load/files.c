@@ -61,8 +61,7 @@ char *pt_machine(struct pt_text boot_id, struct pt_text pid_namespace)
     return text.data;
 }
 
-/* Returns pt_machine of this program; "" if a part of it is unknown. The caller frees. */
-static char *machine_of_program(void)
+char *pt_own_machine(void)
 {
     char boot_id[64] = "", pid_namespace[64];
     FILE *file = fopen("/proc/sys/kernel/random/boot_id", "re");
@@ -127,7 +126,7 @@ static void find_end(struct pt_files *files, struct pt_file *file)
 {
     struct stat status;
     if (!files->own_machine)
-        files->own_machine = machine_of_program();
+        files->own_machine = pt_own_machine();
     file->alive = pt_alive(files->own_machine, file->machine, file->pid);
     if (stat(file->path, &status) != 0)
         return;

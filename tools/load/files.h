@@ -102,6 +102,8 @@ void pt_files_free(struct pt_files *files);
 /* Returns what identifies the processes that can be compared by their pids: a boot of a machine, and a pid namespace;
  * "" if the boot is unknown. The caller frees. */
 char *pt_machine(struct pt_text boot_id, struct pt_text pid_namespace);
+/* Returns pt_machine of this program; "" if a part of it is unknown. The caller frees. */
+char *pt_own_machine(void);
 
 /* Returns whether /proc has the process, and it has neither ended nor been killed: from a SIGKILL on it runs no code of
  * its own, but is still there for some milliseconds, or until its parent takes notice. */

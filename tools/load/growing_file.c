@@ -74,6 +74,10 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
     source->size = 0;
     if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
         return true;
+    /* `pyprof compact` has put another file in its place, which says the same: a closed log was read whole long ago. */
+    if (source->before + source->end && source->inode != status.st_ino)
+        return true;
+    source->inode = status.st_ino;
     uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
     /* A writer takes back what a full disk has cut short: sizes may become smaller. */
     bool more = size != source->seen_size && size > source->before + source->end;

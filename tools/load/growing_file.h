@@ -16,6 +16,7 @@ struct pt_growing_file {
     uint64_t before; /* bytes of earlier segments in the same file */
     uint64_t end;    /* bytes of this one that were read */
     uint64_t size;   /* of the file, when it was last read */
+    uint64_t inode;  /* of the file that these bytes were read of */
 };
 
 /* Reads into a profile, in one thread. */

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "../base/gzip.h"
 #include "../base/memory.h"
@@ -135,6 +136,39 @@ static const uint8_t *keep(struct pt_segment *segment, const uint8_t *payload, s
     return kept->payload;
 }
 
+/* Returns the blocks of a DEFLATED one, which stay until the segment is freed; NULL if it is damaged. */
+static const uint8_t *inflated(struct pt_segment *segment, const uint8_t *payload, size_t length, size_t *size)
+{
+    size_t most = length * PP_LOG_MOST_DEFLATED < PP_LOG_MAX_BLOCK ? length * PP_LOG_MOST_DEFLATED : PP_LOG_MAX_BLOCK;
+    uint8_t *blocks = pt_alloc(most + 1, 1);
+    uLongf got = most;
+    bool good = uncompress(blocks, &got, payload, length) == Z_OK;
+    const uint8_t *kept = good ? keep(segment, blocks, got) : NULL;
+    free(blocks);
+    segment->inflated += good ? got : 0;
+    *size = got;
+    return kept;
+}
+
+/* Parses the blocks in a DEFLATED one. */
+static void parse_deflated(struct pt_segment *segment, const uint8_t *payload, size_t length, size_t at,
+                           const struct pt_segment_sink *sink)
+{
+    size_t size = 0, inner = 0;
+    const uint8_t *blocks = inflated(segment, payload, length, &size);
+    struct scan scan = {blocks, size, pt_read_budget(size)};
+    struct pp_log_block_header header;
+    while (blocks && inner < size && header_at(&scan, inner, &header) && payload_fits(&scan, inner, &header) &&
+           crc_right(&scan, inner, &header)) {
+        parse_block(segment, &header, blocks + inner + sizeof header, at, sink);
+        inner += sizeof header + header.length;
+    }
+    if (!blocks || inner < size) {
+        segment->losses.damaged_blocks++;
+        segment->losses.damaged_bytes += blocks ? size - inner : length;
+    }
+}
+
 /* Returns where another segment begins after a block that its writer has not finished, as in files that `cat` made;
  * `at` if there is none. Names may hold any bytes: only a whole first block is believed. */
 static size_t after_cut(const struct scan *scan, size_t at, struct pt_segment *segment)
@@ -169,7 +203,12 @@ static size_t read_blocks(struct scan *scan, size_t at, struct pt_segment *segme
             const uint8_t *payload = scan->data + at + sizeof header;
             if (extent == GROWING && is_referred_to(header.type))
                 payload = keep(segment, payload, header.length);
-            parse_block(segment, &header, payload, at, sink);
+            if (header.type == PP_BLOCK_DEFLATED && sink && sink->block)
+                sink->block(sink->data, segment, &header, at);
+            if (header.type == PP_BLOCK_DEFLATED)
+                parse_deflated(segment, payload, header.length, at, sink);
+            else
+                parse_block(segment, &header, payload, at, sink);
             at += sizeof header + header.length;
             continue;
         }

@@ -102,6 +102,7 @@ struct pt_log_labels {
     X(RUN_BILLED_NS, run_billed_ns)                                                                                    \
     X(PAUSED, paused)                                                                                                  \
     X(CONTROL_SINCE_NS, control_since_ns)                                                                              \
+    X(COMPACTED_NS, compacted_ns)                                                                                      \
     X(CONTROL_HZ, control_hz)                                                                                          \
     X(CONTROL_NS, control_ns)
 
@@ -198,6 +199,7 @@ struct pt_segment {
     struct pt_read_losses losses;
     struct pt_log_table tables[PT_TABLE_COUNT];
     uint64_t size;        /* of the data */
+    uint64_t inflated;    /* bytes of blocks that were in DEFLATED ones */
     uint64_t end;         /* where the segment ends in it: at the size, or before the header of another segment */
     uint32_t next;        /* sequence number of the block that should come there */
     struct pt_index seen; /* sequence numbers of the blocks that were read */

@@ -23,7 +23,7 @@ static const struct {
 
 static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind kind)
 {
-    uint64_t highest = segment->size / tables[kind].least;
+    uint64_t highest = (segment->size + segment->inflated) / tables[kind].least;
     if (highest < FEW_IDS)
         return FEW_IDS;
     return highest < PT_NONE - 2 ? (uint32_t)highest : PT_NONE - 2;

@@ -17,7 +17,7 @@ static const char *block_name(uint32_t type)
         [PP_BLOCK_THREADS] = "THREADS", [PP_BLOCK_LABELS] = "LABELS",         [PP_BLOCK_SAMPLES] = "SAMPLES",
         [PP_BLOCK_NOTICE] = "NOTICE",   [PP_BLOCK_ACCOUNTING] = "ACCOUNTING", [PP_BLOCK_END] = "END",
         [PP_BLOCK_EARLIER] = "EARLIER", [PP_BLOCK_TRACES] = "TRACES",         [PP_BLOCK_REQUESTS] = "REQUESTS",
-        [PP_BLOCK_WAITS] = "WAITS",
+        [PP_BLOCK_WAITS] = "WAITS",     [PP_BLOCK_DEFLATED] = "DEFLATED",
     };
     return type < sizeof names / sizeof names[0] && names[type] ? names[type] : "UNKNOWN";
 }
@@ -35,7 +35,8 @@ static void print_block(void *data, const struct pt_segment *segment, const stru
     struct pt_log_printer *printer = data;
     put_gap(printer, at);
     printer->segment = segment;
-    printer->end = at + sizeof *header + header->length;
+    if (at >= printer->end) /* not in a DEFLATED one, which has its place */
+        printer->end = at + sizeof *header + header->length;
     printer->malformed = segment->losses.damaged_records;
     fprintf(printer->out, "%zu: %s (%" PRIu32 "), block %" PRIu32 ", %" PRIu32 " bytes\n", printer->base + at,
             block_name(header->type), header->type, header->sequence, header->length);
