@@ -186,7 +186,7 @@ TEST(label_sets_are_bounded)
     assert_string_equal(kept, "awaiter=(other) endpoint=(other)");
     keep(&tables, kept, "task=t endpoint=/ key=x");
     assert_string_equal(kept, "task=(other) endpoint=(other) (other)=(other)");
-    assert_in_range(tables.labels.count, 3000, 3010);
+    assert_in_range(tables.labels.count, 3500, 3510);
     assert_in_range(tables.arena.mapped, 1, 4 * MIB);
     flush_all();
 }
