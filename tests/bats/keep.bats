@@ -127,3 +127,139 @@ for resource in fields(open("part.otlp", "rb").read())[1]:
 assert count == 4, count
 END_OF_CHECK
 }
+
+# views OUT: what all views say of the directory `fleet`.
+views() {
+    for table in functions native threads lines packages endpoints; do
+        "$PYPROF" report $table fleet || true
+    done >"$1" 2>&1
+    for by in endpoint thread package task span; do
+        "$PYPROF" report --json --by $by fleet || true
+    done >>"$1" 2>&1
+    "$PYPROF" export --format collapsed --threads --processes --lines fleet >>"$1" 2>&1
+    "$PYPROF" info --json fleet >>"$1"
+}
+
+# bytes: of the files in `fleet`.
+bytes() {
+    du -sb fleet | cut -f1
+}
+
+@test "compact: every view of a program stays as it was, to the nanosecond; the files become smaller" {
+    PYPROF_OUT=fleet profiled "$PYTHON" "$WORKLOADS/spin.py" 3
+    "$PYPROF" compact fleet 2>said.txt
+    [ ! -s said.txt ] || fail "of an hour ago: $(cat said.txt)"
+    touch -d '2 hours ago' fleet/*
+    chmod 640 fleet/*
+    stat -c '%a %u %g %Y %n' fleet/* >was.txt
+    views before.txt
+    before=$(bytes)
+    "$PYPROF" compact fleet 2>said.txt
+    grep -qE '^pyprof: compacted 1 file: ' said.txt || fail "$(cat said.txt)"
+    views after.txt
+    cmp before.txt after.txt
+    [ "$(bytes)" -lt $((before * 2 / 3)) ] || fail "$before bytes are $(bytes)"
+    stat -c '%a %u %g %Y %n' fleet/* | cmp - was.txt
+    "$PYPROF" debug-log fleet/* >log.txt
+    grep -q DEFLATED log.txt || fail "$(cat log.txt)"
+    ! grep -E 'cannot be read|UNKNOWN' log.txt
+    # Nothing is left to do, until a day has passed.
+    "$PYPROF" compact fleet 2>said.txt
+    [ ! -s said.txt ] || fail "again: $(cat said.txt)"
+    touch -d '2 days ago' fleet/*
+    "$PYPROF" compact fleet 2>said.txt
+    [ -s said.txt ]
+    views after.txt
+    cmp before.txt after.txt
+    # A time within an interval says how long that is.
+    "$PYPROF" report --from 1s --to 2s fleet 2>&1 | grep -q 'cut intervals of up to .*(compacted)' || fail "$("$PYPROF" report --from 1s --to 2s fleet 2>&1)"
+}
+
+@test "compact: readers have all or all, killed at any time it has changed nothing, and what it left goes" {
+    fleet fleet 150
+    sum=$(ns)
+    (for _ in {1..12}; do ns; done) >sums.txt &
+    reader=$!
+    for wait in 0.002 0.005 0.01 0.02 0.03 0.05 0.07 0.1; do
+        (timeout -s KILL $wait "$PYPROF" compact fleet || true) 2>/dev/null
+        [ "$(ns)" = "$sum" ]
+    done
+    echo old >fleet/1000-1700000000000000000-00000000.pyprof.compacting
+    "$PYPROF" compact fleet 2>/dev/null
+    wait $reader
+    [ "$(sort -u sums.txt)" = "$sum" ] || fail "$(cat sums.txt)"
+    [ "$(ns)" = "$sum" ]
+    [ "$(find fleet -type f | wc -l)" -eq 150 ] || fail "$(ls fleet | tail)"
+    "$PYPROF" compact fleet 2>said.txt
+    [ ! -s said.txt ] || fail "$(cat said.txt)"
+}
+
+@test "compact: a full disk, links, files of others, of processes that run, and those that are no profiles stay" {
+    fleet fleet 5
+    cp -a fleet/1000-* outside
+    rm fleet/1000-*
+    ln -s ../outside fleet/1000-1700000000000000000-00000000.pyprof
+    ln fleet/1001-* other-name
+    [ "$(id -u)" -ne 0 ] || chown 12345 fleet/1002-*
+    cp -a fleet/1003-* fleet/renamed.pyprof
+    truncate -s 700 fleet/1003-*
+    printf 'no profile' >fleet/1009-1700000000000000000-00000000.pyprof
+    touch -d 2023-11-20 fleet/1003-* fleet/1009-*
+    sha256sum outside fleet/100[1239]-* fleet/renamed.pyprof >was.txt
+    # No byte more can be written.
+    (
+        trap '' XFSZ
+        ulimit -f 0
+        run "$PYPROF" compact fleet
+        [ "$status" -eq 1 ]
+        [[ ${#lines[@]} -eq 1 && $output == *"cannot be replaced: File too large"* ]] || fail "$output"
+    ) 2>&1
+    [ ! -e fleet/*.compacting ]
+    run "$PYPROF" compact fleet
+    [ "$status" -eq 0 ]
+    sha256sum --quiet -c was.txt
+    [ -L fleet/1000-1700000000000000000-00000000.pyprof ]
+    [[ $output == *"compacted 1 file: "* ]] || fail "$output"
+    run "$PYPROF" compact nowhere
+    [ "$status" -eq 1 ]
+    [[ $output == "pyprof: nowhere: "* && ${#lines[@]} -eq 1 ]] || fail "$output"
+    # Of a process that runs, however long it has been silent.
+    PYPROF_OUT=live LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import time; sum(range(9_000_000)); time.sleep(60)' &
+    sleeper=$!
+    for _ in {1..300}; do
+        [ -n "$(find live -name '*.pyprof' -size +4k 2>/dev/null)" ] && break
+        sleep 0.1
+    done
+    touch -d '2 days ago' live/*
+    sha256sum live/* >was.txt
+    "$PYPROF" compact live
+    sha256sum --quiet -c was.txt
+    kill -9 $sleeper
+    wait $sleeper || true
+    touch -d '2 days ago' live/*
+    run "$PYPROF" compact live
+    [[ $output == *"compacted 1 file: "* ]] || fail "$output"
+    "$PYPROF" info live 2>&1 | grep -q 'ended by a signal' || fail "$("$PYPROF" info live)"
+}
+
+@test "a month of eight workers takes less than 1 GB, the last day of it minute by minute" {
+    mkdir fleet
+    log=fleet/100-1700000000000000000-00000000.pyprof
+    # Six hours, after which a worker begins another file.
+    PYTHONPATH=$ROOT/tests/web /usr/bin/python3 -c "import logs; logs.worker('$log', 6 * 3600)"
+    sum=$(ns)
+    touch -d '2 hours ago' $log
+    seconds=$(stat -c %s $log)
+    "$PYPROF" compact fleet
+    minutes=$(stat -c %s $log)
+    "$PYPROF" info --json --intervals fleet >info.json
+    touch -d '2 days ago' $log
+    "$PYPROF" compact fleet
+    hours=$(stat -c %s $log)
+    [ "$(ns)" = "$sum" ]
+    month=$((8 * (2 * seconds + 4 * minutes + 29 * 4 * hours)))
+    echo "# six hours: $seconds bytes, by minute $minutes, by hour $hours; a month of eight: $month" >&3
+    [ $month -lt 1000000000 ] || fail "$seconds $minutes $hours: $month bytes"
+    # There is a minute in each.
+    [ "$(grep -o '"end_unix_ns"' info.json | wc -l)" -ge 360 ] || fail "$(head -c 2000 info.json)"
+}

@@ -177,6 +177,30 @@ def fleet(directory, count, first=START, apart=60 * SECOND, seconds=10, run="run
         os.utime(path, ns=(end, end))
 
 
+def worker(path, seconds, per_second=25, stacks=3000, pid=100):
+    """A worker of a web server that is a quarter busy, until its file is closed: few stacks have most samples."""
+    import random
+
+    dice = random.Random(pid)
+    log = Log(pid, ("gunicorn", "app:app"))
+    base = [native("_start", "/usr/bin/python3.12"), native("_PyEval_EvalFrameDefault", "/usr/bin/python3.12"), python("main")]
+    nodes, node = [], log.stack(base)
+    for i in range(stacks):
+        parent = dice.choice(nodes[-50:]) if nodes and i % 9 else node
+        function = python(f"Handler{i % 97}.method_{i % 900}", f"/srv/app/package_{i % 31}/module_{i % 200}.py", 10 + i % 900)
+        nodes.append(log.node(parent, at(function, 10 + i % 900 + i % 7, 5, 30) if i % 5 else native(f"function_{i}")))
+    endpoints = [(("endpoint", f"/api/v1/{i}/{{item}}"),) for i in range(20)]
+    picks = dice.choices(range(stacks), [1 / (1 + i) for i in range(stacks)], k=seconds * per_second)
+    used = 0
+    for second in range(seconds):
+        for i in picks[second * per_second:(second + 1) * per_second]:
+            ns = dice.randrange(9000000, 11000000)
+            log.sample("MainThread", nodes[i], ns, second, dice.random() < 0.8, 1, endpoints[i % 20])
+            used += ns
+        log.ends[second * SECOND, SECOND] = used
+    log.write(path)
+
+
 def example(path, scale=1, pid=100, moved=0):
     """Ten seconds of a small service: parse is hot in the main thread, compress in two workers, the cache warms up first. moved:
     all functions of the application are so many lines further down."""

@@ -39,18 +39,17 @@ static bool is_log_name(const char *name)
 }
 
 /* Removes what a compaction that was killed has left. */
-static bool remove_leftover(const struct compactor *of, const char *name)
+static void remove_leftover(const struct compactor *of, const char *name)
 {
     char log[256];
     struct stat status;
     size_t length = strlen(name), suffix = strlen(TEMPORARY);
     if (length < suffix || strcmp(name + length - suffix, TEMPORARY) != 0 || length >= sizeof log)
-        return false;
+        return;
     snprintf(log, sizeof log, "%.*s", (int)(length - suffix), name);
     if (is_log_name(log) && fstatat(of->directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
         status.st_uid == geteuid())
         unlinkat(of->directory, name, 0);
-    return true;
 }
 
 /* Returns whether nothing more is written to the log: it says so, or its process is gone. */
@@ -183,8 +182,10 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
         pt_message_to(messages, "%s: %s", directory, strerror(errno));
     bool locked = count >= 0 && flock(of.directory, LOCK_EX | LOCK_NB) == 0;
     of.own_machine = pt_own_machine();
+    for (int i = 0; locked && i < count; i++)
+        remove_leftover(&of, entries[i]->d_name);
     for (int i = 0; i < count; i++) {
-        if (locked && good && !remove_leftover(&of, entries[i]->d_name) && is_log_name(entries[i]->d_name))
+        if (locked && good && is_log_name(entries[i]->d_name))
             good = compact_file(&of, entries[i]->d_name);
         free(entries[i]);
     }

@@ -319,11 +319,14 @@ bool pt_select(struct pt_profile *profile)
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);
     uint64_t left_ns = pt_profile_cpu_ns(profile);
+    bool compacted = false;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        compacted |= profile->processes.items[i].compacted_ns != 0;
     if (profile->cut_ns > left_ns / CUT_PART)
         pt_message_to(profile->request->messages,
-                      "--from and --to cut intervals of up to %.1f s: their CPU is taken as spread evenly, as the "
+                      "--from and --to cut intervals of up to %.1f s%s: their CPU is taken as spread evenly, as the "
                       "profile knows nothing finer",
-                      (double)profile->cut_wall_ns / 1e9);
+                      (double)profile->cut_wall_ns / 1e9, compacted ? " (compacted)" : "");
     if (!profile->samples.count && profile->selected) {
         pt_say_nothing_is_left(profile);
         return false;
