@@ -48,6 +48,13 @@ end_of_test() {
     cp "$ROOT/contrib/systemd/pyprof.conf" app.service.d/
     SYSTEMD_UNIT_PATH=$PWD: systemd-analyze verify --man=no ./app.service >verify.txt 2>&1 || fail "$(cat verify.txt)"
     ! grep -q pyprof.conf verify.txt || fail "$(cat verify.txt)"
+    # What compacts the profiles, too; the command need not be installed.
+    cp "$ROOT"/contrib/systemd/pyprof-compact@.* .
+    sed -i "s|^ExecStart=pyprof|ExecStart=$PYPROF|" pyprof-compact@.service
+    cp pyprof-compact@.service pyprof-compact@app.service
+    cp pyprof-compact@.timer pyprof-compact@app.timer
+    SYSTEMD_UNIT_PATH=$PWD: systemd-analyze verify --man=no ./pyprof-compact@app.timer ./pyprof-compact@app.service >verify.txt 2>&1 || fail "$(cat verify.txt)"
+    ! grep -q pyprof-compact verify.txt || fail "$(cat verify.txt)"
 }
 
 other_user() {

@@ -2,6 +2,7 @@
  * The log reader and all that is built from it, on two kinds of input: bytes as they are, and blocks made of them with
  * a right header and checksum (else nothing after the checksum would ever be reached).
  */
+#include "tools/compact/compact_segment.h"
 #include "tools/flame/flame.h"
 #include "tools/model/gil_gc.h"
 #include "tools/query/select.h"
@@ -126,6 +127,47 @@ static void read_all(const void *data, size_t size)
     read_growing(data, size);
 }
 
+static uint64_t cpu_ns_of(const void *data, size_t size)
+{
+    struct pt_profile *profile = pt_profile_new(NULL);
+    pt_profile_add_segment(profile, data, size, "fuzz");
+    pt_profile_finish(profile);
+    uint64_t ns = pt_profile_cpu_ns(profile);
+    pt_profile_free(profile);
+    return ns;
+}
+
+/* What is compacted has the same sum. */
+static void compact(const void *data, size_t size)
+{
+    struct pt_segment segment;
+    struct pt_buffer bytes = {0};
+    const char *why;
+    bool read = pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK;
+    if (read && pt_compact_segment(data, &segment, 60000000000u, &bytes, &why) &&
+        cpu_ns_of(data, size) != cpu_ns_of(bytes.data, bytes.length))
+        abort();
+    pt_segment_free(&segment);
+    pt_buffer_free(&bytes);
+}
+
+/* The blocks of a log in a DEFLATED one. */
+static void read_deflated(const uint8_t *log, size_t length)
+{
+    const size_t before = sizeof(struct pp_log_file_header);
+    uLongf deflated = compressBound(length - before);
+    uint8_t *other = malloc(before + sizeof(struct pp_log_block_header) + deflated);
+    uint8_t *payload = other + before + sizeof(struct pp_log_block_header);
+    memcpy(other, log, before);
+    compress(payload, &deflated, log + before, length - before);
+    struct pp_log_block_header header = {PP_BLOCK_DEFLATED, (uint32_t)deflated, 0, 0};
+    uint32_t covered[3] = {header.type, header.length, header.sequence};
+    header.crc32 = (uint32_t)crc32(crc32(0, (const Bytef *)covered, sizeof covered), payload, (uInt)deflated);
+    memcpy(other + before, &header, sizeof header);
+    read_all(other, before + sizeof header + deflated);
+    free(other);
+}
+
 /* {u8 type and how far back in the order, u8 length / 4, payload}… becomes a segment. */
 static void read_sealed(const uint8_t *data, size_t size)
 {
@@ -146,6 +188,8 @@ static void read_sealed(const uint8_t *data, size_t size)
         size -= 2 + payload;
     }
     read_all(log, length);
+    compact(log, length);
+    read_deflated(log, length);
     free(log);
 }
 
