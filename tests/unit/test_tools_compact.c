@@ -222,9 +222,11 @@ TEST(damaged_files_are_left_and_a_cut_block_is_not_damage)
         pt_buffer_clear(&bytes);
     }
     assert_true(compact(log.file.data, log.file.length - 3, MINUTE, &bytes, &why));
-    size_t once = log.file.length;
-    fixture_append(&log.file, log.file.data, once);
-    assert_false(compact(log.file.data, log.file.length, MINUTE, &bytes, &why));
+    struct fixture_bytes twice = {0};
+    for (int i = 0; i < 2; i++)
+        fixture_append(&twice, log.file.data, log.file.length);
+    assert_false(compact(twice.data, twice.length, MINUTE, &bytes, &why));
+    free(twice.data);
     pt_buffer_free(&bytes);
     fixture_end(&log);
 }

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define FIRST_CAPACITY 64
-#define FIRST_SLOTS    1024
+#define FIRST_BYTES    8192u /* of an array of large items */
+#define FIRST_SLOTS    64
 
 void (*pt_when_out_of_memory)(void);
 
@@ -85,8 +86,10 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     if (needed >= PT_NONE)
         pt_out_of_memory();
     room += room / 2;
-    if (room < FIRST_CAPACITY)
-        room = FIRST_CAPACITY;
+    /* thousands of processes may have a few large items each */
+    uint64_t first = size < FIRST_BYTES / FIRST_CAPACITY ? FIRST_CAPACITY : FIRST_BYTES / size;
+    if (room < first)
+        room = first;
     if (room < needed)
         room = needed;
     if (room >= PT_NONE)
