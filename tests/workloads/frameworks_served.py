@@ -306,9 +306,12 @@ class Queue:
         job.__name__ = job.__qualname__ = name.replace(".", "_")
         return job
 
+    def goes_on(self):
+        return requests.goes_on()
+
     def run(self):
         n = 0
-        while requests.goes_on():
+        while self.goes_on():
             n = after(n)
             self.give(n % len(NAMES))
             work(None, 1)
@@ -343,7 +346,10 @@ class Celery(Queue):
 class CeleryPrefork(Celery):
     """The children write down what they use."""
 
-    pool = "prefork"
+    pool, given = "prefork", 0
+
+    def goes_on(self):  # this process's clock has little of it
+        return self.given < 40
 
     def job(self, name, ms):
         def job():
@@ -356,7 +362,7 @@ class CeleryPrefork(Celery):
 
     def give(self, n):
         super().give(n)
-        self.given = getattr(self, "given", 0) + 1
+        self.given += 1
 
     def end(self):
         lines, until = [], time.monotonic() + 20
@@ -548,15 +554,15 @@ def use(ms):
     requests_served.work(os.environ["PYTEST_CURRENT_TEST"].rsplit(" (", 1)[0], ms)
 @pytest.fixture
 def made():
-    use(40)
+    use(15)
     yield
-    use(20)
+    use(8)
 @pytest.mark.parametrize("n", range(6))
 def test_cart(made, n):
-    use(30 + 20 * n)
+    use(10 + 8 * n)
 class TestPay:
     def test_pay(self):
-        use(100)
+        use(40)
 """
         for name in "test_one.py", "sub/test_two.py":
             with open("tests_run/" + name, "w") as file:
