@@ -157,7 +157,7 @@ struct pp_learnt_step {
     uint16_t owner; /* the step that has this place, by its number from 1 on; 0: none */
     struct pp_attribute attribute;
 };
-#define PP_LEARNT_STEPS 82 /* attributes of today's rows share no places (tests/unit/test_sources.c) */
+#define PP_LEARNT_STEPS 94 /* attributes of today's rows share no places (tests/unit/test_sources.c) */
 _Static_assert(PP_LEARNT_STEPS >= PP_WAY_STEPS, "the steps of a source do not share places");
 
 /* Where sources of contexts found their attributes last. */

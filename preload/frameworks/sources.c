@@ -171,15 +171,27 @@ const struct pp_source pp_sources[] = {
         .kind = PP_CONTEXT_ENDPOINT,
         .title = "endpoints of Quart",
         .module = "quart.globals",
+        .variable = "quart.globals:_cv_app",
+        .not_found = "quart.globals has no context variable _cv_app",
+        .ways =
+            {
+                .object = {{PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "_request"},
+                           {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "url_rule"}},
+                .text = {{PP_STEP_ATTRIBUTE, .name = "rule"}},
+            },
+        .functions = {{PP_FRAME_REQUEST, PP_ASCII("Quart.handle_request"), PP_ASCII("quart/app.py"), NULL, NULL}},
+    },
+    {
+        /* Quart before 0.23 */
+        .kind = PP_CONTEXT_ENDPOINT,
+        .module = "quart.globals",
         .variable = "quart.globals:_cv_request",
-        .not_found = "quart.globals has no context variable _cv_request",
         .ways =
             {
                 .object = {{PP_STEP_ATTRIBUTE, .name = "request_websocket"},
                            {PP_STEP_ATTRIBUTE, PP_MISSING_NONE, .name = "url_rule"}},
                 .text = {{PP_STEP_ATTRIBUTE, .name = "rule"}},
             },
-        .functions = {{PP_FRAME_REQUEST, PP_ASCII("Quart.handle_request"), PP_ASCII("quart/app.py"), NULL, NULL}},
     },
     {
         .kind = PP_CONTEXT_ENDPOINT,

@@ -185,7 +185,7 @@ tested() {
     grep -qE '^(=+ )?1 failed, 2 passed' tested.txt || fail "$(cat tested.txt tested.err)"
 }
 
-@test "pytest --pyprof prints the hottest functions of the tests, with xdist too, and nothing unless asked" {
+@test "pytest --pyprof prints the costliest tests and their hottest functions, with xdist too, and nothing unless asked" {
     needs_python 3.12
     venv=$(venv_with pytest pytest-xdist) || fail "$venv"
     packages=$(echo "$venv"/lib/python*/site-packages)
@@ -225,7 +225,9 @@ END
     tested --pyprof -s
     [ "$(grep -c 'conftest is read' tested.txt)" -eq 1 ] || fail "$(cat tested.txt)"
     grep -A2 '^=* pyprof: hottest functions of the tests =*$' tested.txt | grep -qE '^ +0\.[0-9]+ s .* spin \(test_work.py:5\)$' || fail "$(cat tested.txt)"
+    grep -A2 '^=* pyprof: costliest tests =*$' tested.txt | grep -qE '^ +0\.[0-9]+ s +[0-9.]+ %  test_work.py::test_(fixture|call)$' || fail "$(cat tested.txt)"
     tested --pyprof -n 2
+    grep -qE '^ +0\.[0-9]+ s +[0-9.]+ %  test_work.py::test_call$' tested.txt || fail "$(cat tested.txt)"
     grep -A2 '^=* pyprof: hottest functions of the tests =*$' tested.txt | grep -qE ' spin \(test_work.py:5\)$' || fail "$(cat tested.txt)"
     [ "$(env/bin/pyprof info --json | grep -c '"pid":')" -ge 3 ] || fail "no workers"
     PYTHONPATH=$packages env/bin/python -m pytest -p no:cacheprovider --pyprof --collect-only >tested.txt 2>&1 || fail "$(cat tested.txt)"

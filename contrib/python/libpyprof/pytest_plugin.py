@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""pytest --pyprof: starts pytest again under the profiler, and at its end prints the functions that tests spend most in."""
+"""pytest --pyprof: starts pytest again under the profiler, and at its end prints the costliest tests and functions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ SHOWN = 10
 
 def pytest_addoption(parser: Any) -> None:
     parser.getgroup("pyprof").addoption(
-        "--pyprof", action="store_true", help="profile the tests and print the %d hottest functions" % SHOWN
+        "--pyprof", action="store_true", help="profile the tests and print the %d costliest tests and functions" % SHOWN
     )
 
 
@@ -69,6 +69,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
     if "PYPROF_RUN" in os.environ:
         command += ["--run", os.environ["PYPROF_RUN"]]
     report = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    by_test = subprocess.run(command + ["--by", "test"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    if not by_test.returncode:
+        terminalreporter.section("pyprof: costliest tests")
+        for line in _tests(json.loads(by_test.stdout.decode())):
+            terminalreporter.line(line)
     terminalreporter.section("pyprof: hottest functions of the tests")
     if report.returncode:
         why = report.stderr.decode(errors="replace").strip()
@@ -76,6 +81,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: Any) -> None:
         return
     for line in _table(json.loads(report.stdout.decode())):
         terminalreporter.line(line)
+
+
+def _tests(report: Any) -> List[str]:
+    whole = report["shown_ns"] or 1
+    tests = [row for row in report["by"] if row["value"]]
+    tests.sort(key=lambda row: -row["cpu_ns"])
+    lines = ["%18s  %s" % ("CPU", "TEST, WITH ITS FIXTURES")]
+    return lines + ["%9.2f s %5.1f %%  %s" % (row["cpu_ns"] / 1e9, 100 * row["cpu_ns"] / whole, row["value"]) for row in tests[:SHOWN]]
 
 
 def _table(report: Any) -> List[str]:
