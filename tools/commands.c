@@ -285,7 +285,8 @@ static const struct pt_command commands[] = {
      OPTIONS(&ci, RUNS, SELECT, &trace, &no_pager),
      "FILE is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py; or the source of "
      "native code (fast.pyx, fast.c, src/lib.rs), whose library has debug information (-g) here or at debuginfod's "
-     "servers. That of the interpreter itself needs --native=all.\n" PATHS_HELP,
+     "servers. That of the interpreter itself needs --native=all. Of what Cython has made the lines are those of its "
+     "source, where the C file is still there.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
      "pyprof annotate fast.pyx\n"
      "pyprof annotate app.py --focus endpoint=/cart\n"
