@@ -15,15 +15,21 @@ static const struct pt_option
     all = FLAG('a', "all", request.all, "all runs of a directory, merged"),
     by = OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS_AND_TRACES,
                 "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, span, "
-                "trace, package, or label:KEY for a label of the program"),
+                "trace, package, line (of the application, with what it calls elsewhere), or label:KEY for a label of "
+                "the program"),
+    by_on_page =
+        OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS_ON_PAGE,
+               "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, "
+               "span, trace, package, or label:KEY for a label of the program"),
     by_now =
         OPTION(0, "by", "WHAT", PT_BY, by, "function " PT_GROUPS,
                "whose CPU it was, not only in which function (default): endpoint, task, test, greenlet, thread, span, "
-               "package, or label:KEY for a label of the program"),
+               "package, line, or label:KEY for a label of the program"),
     compare =
         OPTION(0, "by", "WHAT", PT_BY, by, "share cpu time " PT_GROUPS,
                "compare CPU of a run (cpu), CPU per second of run (time), or shares of the CPU (share); of functions, "
-               "or of endpoint, task, test, greenlet, thread, span, package or label:KEY"),
+               "or of endpoint, task, test, greenlet, thread, span, package, line or label:KEY (default: as A and B "
+               "are, below)"),
     callees = OPTION(0, "callees", "REGEX", PT_REGEX, callees, NULL,
                      "what the functions that match call, which have all of their CPU in sum, and themselves"),
     callers = OPTION(0, "callers", "REGEX", PT_REGEX, callers, NULL,
@@ -42,6 +48,8 @@ static const struct pt_option
     focus = OPTION(0, "focus", "REGEX", PT_REGEX_OR_LABEL, request.select.focus, NULL,
                    "only stacks with a frame that matches, or of a context that does: 'endpoint=/cart', 'task=.*poll'; "
                    "'endpoint=(none)': of none"),
+    fold_recursion = FLAG(0, "fold-recursion", request.select.fold_recursion,
+                          "recursion is in a stack once: f, not f;f;f; totals stay what they are"),
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_WHEN, request.select.from, NULL,
@@ -136,7 +144,7 @@ static const struct pt_command commands[] = {
      .runs_command = true},
     {COMMAND(report), "[OPTIONS] [TABLE] [PATH...]", "Shows where the CPU time went, as text",
      OPTIONS(&full, &json, &rows, &sort, &by, &ci, &lines, &threads, &processes, &callers, &callees, RUNS, SELECT,
-             &trace, &no_pager),
+             &fold_recursion, &trace, &no_pager),
      "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of pytest "
      "by tests, of other "
      "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
@@ -208,7 +216,7 @@ static const struct pt_command commands[] = {
      "pyprof info --intervals\n"
      "pyprof info --json | jq .total"},
     {COMMAND(flame), "[OPTIONS] [PATH...]", "Draws a flame graph: a page for the browser, or a picture",
-     OPTIONS(&page, &lines, RUNS, &by, SELECT, &trace),
+     OPTIONS(&page, &lines, RUNS, &by_on_page, SELECT, &fold_recursion, &trace),
      "The page is one file that needs no network: search, filters by process, thread and time, a table of functions. "
      "For a very large profile it shows times and threads apart from each other, and says so; a part of the profile, "
      "as by --pid or --from and --to, has both.\n"
@@ -221,7 +229,8 @@ static const struct pt_command commands[] = {
      "pyprof flame -o app.svg\n"
      "pyprof flame --by endpoint"},
     {COMMAND(export), "-o FILE | --format NAME [OPTIONS] [PATH...]", "Writes a profile for other tools",
-     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT, &trace, &traces),
+     OPTIONS(&output, &format, &unit, &lines, &threads, &processes, &gil, &by, RUNS, SELECT, &fold_recursion, &trace,
+             &traces),
      "With --by the first frame of each stack is the endpoint or task that it ran for. pprof and otlp have all of "
      "them as labels, too: go tool pprof -tagfocus endpoint=/cart.\n"
      "Traces that PYPROF_TRACES kept: otlp has their samples with time and link, and all else as without them. "
@@ -276,7 +285,8 @@ static const struct pt_command commands[] = {
      OPTIONS(&ci, RUNS, SELECT, &trace, &no_pager),
      "FILE is the end of a path as the profile has it: app.py, json/decoder.py, /srv/app/app.py; or the source of "
      "native code (fast.pyx, fast.c, src/lib.rs), whose library has debug information (-g) here or at debuginfod's "
-     "servers. That of the interpreter itself needs --native=all.\n" PATHS_HELP,
+     "servers. That of the interpreter itself needs --native=all. Of what Cython has made the lines are those of its "
+     "source, where the C file is still there.\n" PATHS_HELP,
      "pyprof annotate app.py\n"
      "pyprof annotate fast.pyx\n"
      "pyprof annotate app.py --focus endpoint=/cart\n"

@@ -751,3 +751,43 @@ report = json.load(sys.stdin)
 assert [row["text"] for row in report["functions"]] == ["[code of others]"] and report["shown_ns"] == 820000000, report["functions"]'
     "$PYPROF" report --hide walk calls.pyprof | grep -qF 'pyprof flame --hide walk calls.pyprof'
 }
+
+@test "--fold-recursion shows repeats of a stack once, with the innermost lines; totals and CPU stay, in every view" {
+    cat >app.py <<'END'
+import sys
+def spin(): return sum(range(2000))
+def deep(n): return spin() if n == 0 else deep(n - 1)
+def even(n): return spin() if n == 0 else odd(n - 1)
+def odd(n): return spin() if n == 0 else even(n - 1)
+for _ in range(3000): deep(50); even(51)
+END
+    profiled "$PYTHON" app.py
+    for fold in '' --fold-recursion; do
+        # shellcheck disable=SC2086
+        "$PYPROF" export --format collapsed $fold >stacks$fold.txt
+        # shellcheck disable=SC2086
+        "$PYPROF" report --json $fold | jq -S '[.functions[] | {text, total_ns}] | sort_by(.text)' >totals$fold.json
+    done
+    cmp totals.json totals--fold-recursion.json || fail "$(diff totals.json totals--fold-recursion.json)"
+    [ "$(awk '{ sum += $NF } END { print sum }' stacks.txt)" -eq "$(awk '{ sum += $NF } END { print sum }' stacks--fold-recursion.txt)" ]
+    grep -qE ';deep \(app\.py:3\);deep ' stacks.txt || fail "$(cat stacks.txt)"
+    ! grep -E ';deep \(app\.py:3\);deep |even [^;]*;odd [^;]*;even [^;]*;odd' stacks--fold-recursion.txt || fail "a repeat"
+    grep -qE '^<module> \(app\.py:1\);deep \(app\.py:3\);spin ' stacks--fold-recursion.txt || fail "$(cat stacks--fold-recursion.txt)"
+    "$PYPROF" flame --fold-recursion -o flame.svg
+    [ "$(grep -c 'deep (app' flame.svg)" -lt "$("$PYPROF" flame -o - --fold-recursion >/dev/null && "$PYPROF" export --format svg | grep -c 'deep (app')" ]
+    "$PYPROF" report --fold-recursion >report.txt
+    grep -qF 'pyprof flame --fold-recursion' report.txt || fail "$(cat report.txt)"
+    ! grep -F 'annotate' report.txt | grep -F -- '--fold-recursion' || fail "annotate does not take it"
+}
+
+@test "--by line: the application's lines, with all that they call elsewhere; they and (none) add up, in every view" {
+    write_server
+    until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py
+    "$PYPROF" report --json --by line | jq -e '([.by[].cpu_ns] | add) == .shown_ns and ([.by[].value | select(. != null) | test("^(server|service)\\.py:[0-9]+$")] | all and length > 1)' >/dev/null ||
+        fail "$("$PYPROF" report --json --by line | jq -c .by)"
+    hottest=$("$PYPROF" report --json --by line | jq -r '.by[0].value')
+    grep -qF "  $hottest " <("$PYPROF" report --by line) || fail "$hottest: $("$PYPROF" report --by line)"
+    "$PYPROF" top --count 1 --by line | grep -qF "  $hottest" || fail "top: $("$PYPROF" top --count 1 --by line)"
+    "$PYPROF" export --format collapsed --by line | grep -qF "$hottest;" || fail "export"
+    "$PYPROF" diff --by line --top 1000 pyprof.out pyprof.out | grep -qF " $hottest" || fail "diff"
+}

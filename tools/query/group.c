@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "group.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -90,14 +91,14 @@ static const struct {
 };
 #define CONTEXTS (sizeof contexts / sizeof contexts[0])
 
-/* Returns the key of the labels that the word is about; NULL: none, it is "thread" or "package". */
+/* Returns the key of the labels that the word is about; NULL: none, it is "thread", "package" or "line". */
 static const char *key_of(const char *by)
 {
     if (strncmp(by, PT_GROUP_OWN, sizeof PT_GROUP_OWN - 1) == 0)
         return by + sizeof PT_GROUP_OWN - 1;
     if (strcmp(by, TRACE) == 0)
         return PT_TRACE_ID;
-    return strcmp(by, "thread") == 0 || strcmp(by, "package") == 0 ? NULL : by;
+    return strcmp(by, "thread") == 0 || strcmp(by, "package") == 0 || strcmp(by, PT_GROUP_LINES) == 0 ? NULL : by;
 }
 
 /* Returns the first value that the set has for the key; 0: none. */
@@ -129,6 +130,30 @@ static uint32_t *values_by_thread(const struct pt_profile *profile)
     return values;
 }
 
+/* Returns the line that a frame runs: "app.py:25", whatever comprehensions and functions it is a part of. */
+static uint32_t line_of(struct pt_profile *profile, uint32_t number)
+{
+    const struct pt_frame *frame = &profile->frames.items[number];
+    PT_AUTO_BUFFER text = {0};
+    pt_buffer_format(&text, "%s:%" PRIu32, pt_string(profile, profile->functions.items[frame->subject].short_file),
+                     pt_frame_line(profile, frame));
+    return pt_intern_text(profile, text.data);
+}
+
+static uint32_t *lines_by_node(struct pt_profile *profile)
+{
+    PT_AUTO_FREE uint32_t *frames = pt_application_frames(profile);
+    PT_AUTO_FREE uint32_t *lines = pt_alloc(profile->frames.count, sizeof *lines); /* by frame; 0: not made yet */
+    uint32_t *values = pt_alloc(profile->nodes.count, sizeof *values);
+    for (uint32_t i = 0; i < profile->nodes.count; i++) {
+        uint32_t frame = frames[i];
+        if (frame != PT_NONE && !lines[frame])
+            lines[frame] = line_of(profile, frame);
+        values[i] = frame == PT_NONE ? 0 : lines[frame];
+    }
+    return values;
+}
+
 static void find_not_selected(const struct pt_profile *profile, struct pt_group *group)
 {
     for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
@@ -147,9 +172,10 @@ struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
     struct pt_group group = {.of = key                         ? PT_GROUP_OF_LABELS
                                    : strcmp(by, "thread") == 0 ? PT_GROUP_OF_THREAD
                                                                : PT_GROUP_OF_STACK};
-    group.values = key                              ? values_by_labels(profile, key)
-                   : group.of == PT_GROUP_OF_THREAD ? values_by_thread(profile)
-                                                    : pt_packages_by_node(profile);
+    group.values = key                               ? values_by_labels(profile, key)
+                   : group.of == PT_GROUP_OF_THREAD  ? values_by_thread(profile)
+                   : strcmp(by, PT_GROUP_LINES) == 0 ? lines_by_node(profile)
+                                                     : pt_packages_by_node(profile);
     find_not_selected(profile, &group);
     return group;
 }

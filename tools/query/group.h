@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Says whose CPU a sample is, for all views: --by thread, task, test, greenlet, endpoint, span, trace, package or
+ * Says whose CPU a sample is, for all views: --by thread, task, test, greenlet, endpoint, span, trace, package, line or
  * label:KEY.
  *
  * A task has also what it gave to a thread: samples there have no task, but one that awaits them. The table: by_table.c
@@ -12,12 +12,22 @@
 #include "../../preload/common/label_kinds.h"
 #include "../model/model.h"
 
+/* Groups by the application's line that runs, with all that it calls outside of the application. The page has lines of
+ * its own (--lines). */
+#define PT_GROUP_LINES "line"
+
 /* The words that --by takes in all views, with blanks between them (cli/options.h). */
 #define PT_GROUPS                                                                                                      \
-    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN " package label:KEY"
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN                         \
+                    " package " PT_GROUP_LINES " label:KEY"
 
 /* The same in views that can show only the samples of traces (request.h). */
 #define PT_GROUPS_AND_TRACES                                                                                           \
+    PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN                         \
+                    " trace package " PT_GROUP_LINES " label:KEY"
+
+/* The same of the page. */
+#define PT_GROUPS_ON_PAGE                                                                                              \
     PP_KEY_ENDPOINT " " PP_KEY_TASK " " PP_KEY_TEST " " PP_KEY_GREENLET " thread " PP_KEY_SPAN                         \
                     " trace package label:KEY"
 

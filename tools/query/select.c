@@ -13,6 +13,7 @@
 #include "fold.h"
 #include "group.h"
 #include "nothing_left.h"
+#include "recursion.h"
 
 /* Lists how the names of functions that spin begin. */
 static const struct spinner {
@@ -318,6 +319,8 @@ bool pt_select(struct pt_profile *profile)
     profile->spinning = spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);
+    if (select->fold_recursion)
+        pt_fold_recursion(profile);
     uint64_t left_ns = pt_profile_cpu_ns(profile);
     bool compacted = false;
     for (uint32_t i = 0; i < profile->processes.count; i++)

@@ -12,6 +12,7 @@
 #include "../query/group.h"
 #include "../view/call_tree.h"
 #include "../view/summary.h"
+#include "compare_runs.h"
 #include "request_columns.h"
 
 /* Of two profiles of about the same size: as many samples, all of which are on one side, are no more than chance. Less
@@ -117,57 +118,6 @@ static const char *file_of(const struct pt_profile *profile, const struct pt_fra
     return pt_base_name(pt_string(profile, profile->modules.items[frame->subject].path));
 }
 
-/* How CPU times spread over the runs of a side, by string. NULL: it has one run, or samples do not say of which they
- * are. */
-struct spread {
-    struct pt_several *self, *total;
-};
-
-static bool has_runs(const struct pt_side *side)
-{
-    return side->run_count > 1 && side->profile->keep == PT_KEEP_SAMPLES;
-}
-
-/* Adds up, by text, what the functions have in the processes of a run. */
-static void add_run(struct pt_profile *profile, uint32_t run, bool lines, struct pt_total *sums)
-{
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_view_options options = {.lines = lines, .only_process = i, .only_thread = PT_NONE};
-        if (profile->processes.items[i].run != run)
-            continue;
-        struct pt_view *view = pt_view_new(profile, &options);
-        uint32_t count;
-        PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
-        for (uint32_t j = 0; j < count; j++) {
-            sums[totals[j].text].self_ns += totals[j].self_ns;
-            sums[totals[j].text].total_ns += totals[j].total_ns;
-        }
-        pt_view_free(view);
-    }
-}
-
-/* The view of all has made the texts, which are no more then. The caller frees. */
-static struct spread spread_of(const struct pt_side *side, bool lines)
-{
-    struct pt_profile *profile = side->profile;
-    uint32_t strings = profile->strings.count, count;
-    struct spread spread = {0};
-    if (!has_runs(side))
-        return spread;
-    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
-    spread.self = pt_alloc(strings, sizeof *spread.self);
-    spread.total = pt_alloc(strings, sizeof *spread.total);
-    for (uint32_t i = 0; i < count; i++) {
-        PT_AUTO_FREE struct pt_total *sums = pt_alloc(strings, sizeof *sums);
-        add_run(profile, runs[i].run, lines, sums);
-        for (uint32_t j = 0; j < strings; j++) {
-            pt_several_add(&spread.self[j], pt_seconds(sums[j].self_ns));
-            pt_several_add(&spread.total[j], pt_seconds(sums[j].total_ns));
-        }
-    }
-    return spread;
-}
-
 /* Appends the functions and the files of one side. */
 static void add_side(struct pt_comparison *comparison, int side, bool lines)
 {
@@ -176,7 +126,7 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
     struct pt_view *view = pt_view_new(profile, &options);
     uint32_t count, room = comparison->function_count, file_room = comparison->file_count;
     PT_AUTO_FREE struct pt_total *totals = pt_view_totals(profile, view, &count);
-    struct spread spread = spread_of(&comparison->sides[side], lines);
+    struct pt_spread spread = pt_spread_of(&comparison->sides[side], lines);
     comparison->functions =
         pt_grow(comparison->functions, &room, (uint64_t)room + count + 1, sizeof *comparison->functions);
     comparison->files =
@@ -203,27 +153,6 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
     pt_view_free(view);
 }
 
-/* Sets how the sums of groups, by string, spread over the runs of a side. */
-static void spread_groups(const struct pt_side *side, int number, const struct pt_group *group, uint32_t none,
-                          struct pt_change *sums)
-{
-    const struct pt_profile *profile = side->profile;
-    uint32_t strings = profile->strings.count, count;
-    if (!has_runs(side))
-        return;
-    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
-    for (uint32_t i = 0; i < count; i++) {
-        PT_AUTO_FREE uint64_t *ns = pt_alloc(strings, sizeof *ns);
-        for (uint32_t j = 0; j < profile->samples.count; j++) {
-            const struct pt_sample *sample = &profile->samples.items[j];
-            if (profile->processes.items[profile->threads.items[sample->thread].process].run == runs[i].run)
-                ns[pt_group_value(group, sample) ?: none] += sample->cpu_ns;
-        }
-        for (uint32_t j = 0; j < strings; j++)
-            pt_several_add(&sums[j].runs[number], pt_seconds(ns[j]));
-    }
-}
-
 /* Appends the values of one side that --by asks for. */
 static void add_groups(struct pt_comparison *comparison, int side)
 {
@@ -239,7 +168,7 @@ static void add_groups(struct pt_comparison *comparison, int side)
         sum->ns[side] += sample->cpu_ns;
         sum->counts[side] += sample->count;
     }
-    spread_groups(&comparison->sides[side], side, &group, none, sums);
+    pt_spread_groups(&comparison->sides[side], side, &group, none, sums);
     for (uint32_t i = 1; i < profile->strings.count; i++) {
         if (requests && pt_cpu_per_request(profile, i, 1, requests[i].count) > 0)
             sums[i].requests[side] = requests[i].count;
@@ -324,7 +253,8 @@ static void test_samples(const struct pt_comparison *comparison, struct tests *t
         return;
     if (comparison->by == PT_COMPARE_REQUEST)
         draw_times(draws, change, change->requests);
-    else if (comparison->by == PT_COMPARE_CPU && has_runs(&comparison->sides[0]) && has_runs(&comparison->sides[1]))
+    else if (comparison->by == PT_COMPARE_CPU && pt_has_runs(&comparison->sides[0]) &&
+             pt_has_runs(&comparison->sides[1]))
         draw_times(draws, change, (const uint64_t[]){comparison->sides[0].run_count, comparison->sides[1].run_count});
     add_test(tests, change, pt_change_chance(draws, change->counts, change->ns));
 }
@@ -337,7 +267,7 @@ static bool do_runs_differ(const struct pt_comparison *comparison, const struct 
     for (int i = 0; i < 2; i++) {
         const struct pt_side *side = &comparison->sides[i];
         runs[i] = change->runs[i];
-        if (change->runs[!i].count && !change->ns[i] && has_runs(side)) /* a function that no run of this side has */
+        if (change->runs[!i].count && !change->ns[i] && pt_has_runs(side)) /* a function that no run of this side has */
             runs[i].count = side->run_count;
     }
     if (runs[0].count < 2 || runs[1].count < 2)

@@ -28,6 +28,8 @@ static void print_command(const struct pt_cli *cli, const char *before, const st
     /* Appends the selection, runs and paths of this report. */
     pt_append_selection(&line, &cli->request.select);
     pt_append_stack_options(&line, &cli->request.select);
+    if (cli->request.select.fold_recursion && !strstr(next->command, "annotate")) /* it has lines, not stacks */
+        pt_buffer_text(&line, " --fold-recursion");
     if (cli->request.all)
         pt_buffer_text(&line, " --all");
     if (cli->request.run) {

@@ -19,7 +19,6 @@
 /* The requests of a run are not independent of each other: all have the same machine. Means of equal runs differed by
  * three per cent, ten times as much as their spread explains. So each run's mean is taken to be off by this share
  * besides: a change below some 13 % is never marked. */
-#define RUN_DIFFERS     0.05
 #define FEWEST_REQUESTS 30  /* whose mean is distributed normally, about */
 #define MIN_MEASURED    0.9 /* of the requests: the others may be of another kind */
 
@@ -49,7 +48,7 @@ double pt_request_clocks_chance(const struct pt_several clocks[2])
 {
     struct pt_several both[] = {clocks[0], clocks[1]};
     for (int i = 0; i < 2; i++) {
-        double count = both[i].count, off = RUN_DIFFERS * both[i].mean;
+        double count = both[i].count, off = PT_RUN_DIFFERS * both[i].mean;
         if (count < FEWEST_REQUESTS)
             return 1;
         both[i].squares += off * off * count * (count - 1);

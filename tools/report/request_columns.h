@@ -6,6 +6,9 @@
 #include "../model/http_requests.h"
 #include "../view/uncertainty.h"
 
+/* Of the CPU of a request: by so much equal runs are taken to differ where it is not known. */
+#define PT_RUN_DIFFERS 0.05
+
 struct pt_request_columns {
     bool shown, interval, spread; /* interval: of the CPU time per request; spread: measured p50 and p99 */
 };

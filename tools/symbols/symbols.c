@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "../model/frame_text.h"
+#include "cython_lines.h"
 #include "debug_files.h"
 #include "debug_info.h"
 #include "debuginfod.h"
@@ -246,6 +247,7 @@ void pt_symbols_resolve(struct pt_profile *profile)
     for (uint32_t i = 0; i < count; i++)
         resolver.innermost[i] = i;
     resolve_frames(&resolver);
+    pt_cython_lines_map(profile);
     if (resolver.expanded)
         expand_nodes(&resolver);
     free(resolver.innermost);
