@@ -17,6 +17,8 @@
 
 static _Atomic int former; /* the signal that the flush thread is to answer for; 0: none, or it has none pending */
 
+static _Atomic int waiting_tid; /* the thread in pp_handover_wait */
+
 /* Threads that believe to block every signal in truth do not block our former signal. */
 static bool has_to_follow(const struct pp_slot *slot)
 {
@@ -71,16 +73,17 @@ static bool has_other_threads(void)
     return false;
 }
 
-/* Returns whether a thread is to be handed a signal of that number on its way back to the program. The thread that
- * waits in pp_handover_wait blocks them all. */
+/* Returns whether a thread has a signal of that number pending, but for the thread that waits. A thread may hold its
+ * signals back for a moment, as libc does while it makes a thread. */
 static bool is_pending(int signal)
 {
     char status[STATUS_MAX + 1];
     for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
-        if (atomic_load(&slot->state) != PP_SLOT_LIVE)
+        int tid = atomic_load(&slot->tid);
+        if (atomic_load(&slot->state) != PP_SLOT_LIVE || tid == atomic_load(&waiting_tid))
             continue;
-        status[pp_read_task_file(atomic_load(&slot->tid), "status", status, STATUS_MAX)] = 0;
-        if ((pp_status_mask(status, "SigPnd") & ~pp_status_mask(status, "SigBlk")) >> (signal - 1) & 1)
+        status[pp_read_task_file(tid, "status", status, STATUS_MAX)] = 0;
+        if (pp_status_mask(status, "SigPnd") >> (signal - 1) & 1)
             return true;
     }
     return false;
@@ -97,6 +100,7 @@ void pp_handover_wait(int signal)
 {
     static const struct timespec turn = {0, TURN_NS};
     unsigned followed_at = 0; /* the turn in which all had followed, plus 1 */
+    atomic_store(&waiting_tid, pp_sys_gettid());
     pp_events_tell_end(pp_events_need_sigurg);
     for (unsigned i = 0; i < TURNS_MAX; i++) {
         bool here = pp_fd_table_here() || i + 1 > followed_at + ANSWER_MAX;
