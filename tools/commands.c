@@ -111,6 +111,7 @@ static const struct pt_option
     traces = FLAG(0, "traces", traces, "only the traces that PYPROF_TRACES kept, sample by sample"),
     unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
                   "weight of a stack: ns (CPU time, default) or samples"),
+    with_parent = FLAG(0, "with-parent", with_parent, "end, after the last window, when what started it is killed"),
     window = OPTION(0, "window", "TIME", PT_DURATION, window_ns, NULL, "length of a profile (default: 15s)");
 
 #define OPTIONS(...) ((const struct pt_option *const[]){__VA_ARGS__, NULL})
@@ -304,7 +305,7 @@ static const struct pt_command commands[] = {
     {COMMAND(push), "--to URL [OPTIONS] [DIR | FILE...]",
      "Sends profiles to Pyroscope, an OpenTelemetry collector or Parca, all the time",
      OPTIONS(&target, &once, &window, &service, &labels, &headers, &native, &no_awaiters, &run, &request_timeout,
-             &status),
+             &with_parent, &status),
      "URL is pyroscope+https://HOST[:PORT], otlp+https://HOST[:PORT] (OTLP/HTTP, the alpha of profiles that collector "
      "v0.159 takes) or parca+https://HOST[:PORT], or the same with http. Pyroscope should be reached directly, not "
      "through a collector, which it refuses.\n"

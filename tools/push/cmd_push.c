@@ -51,18 +51,17 @@ static int show_status(const char *directory)
 }
 
 /* Waits for the directory, which the first process makes. Returns false if it does not come. */
-static bool wait_for_directory(struct pt_push_sender *sender, const char *directory)
+static bool wait_for_directory(struct pt_push_sender *sender, const char *directory, bool quiet)
 {
     struct stat status;
-    bool said = false;
     while (stat(directory, &status) != 0) {
-        if (sender->once || sender->stopping || errno != ENOENT) {
+        if ((sender->once || errno != ENOENT) && !quiet)
             pt_error("%s: %s", directory, strerror(errno));
+        if (sender->once || errno != ENOENT || sender->stopping)
             return false;
-        }
-        if (!said)
+        if (!quiet)
             pt_message("waiting for %s", directory);
-        said = true;
+        quiet = true;
         pt_push_wait(sender, WAIT_NS);
     }
     return true;
@@ -125,7 +124,7 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
         .request = cli->request,
     };
     PT_AUTO(pt_push_sender_free) struct pt_push_sender sender = {.reader = &reader, .once = cli->once};
-    if (!wait_for_directory(&sender, directory))
+    if (!wait_for_directory(&sender, directory, cli->with_parent))
         return PT_EXIT_DATA;
     if (!take_lock(directory, target->url.text))
         return PT_EXIT_DATA;
