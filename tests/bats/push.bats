@@ -62,11 +62,14 @@ total = json.load(sys.stdin)["total"]
 print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])'
 }
 
-# last_of_each: the CPU that the server has when what was sent twice, by its id, counts once.
-last_of_each() {
+# each_once: the CPU that the server has when what was sent twice, by its id, counts once; it is the same then.
+each_once() {
     /usr/bin/python3 -c 'import json
-taken = [line for line in map(json.loads, open("taken")) if line["status"] == 200]
-print(sum({line["id"]: line["sum"] for line in taken}.values()))'
+sums = {}
+for line in map(json.loads, open("taken")):
+    if line["status"] == 200:
+        assert sums.setdefault(line["id"], line["sum"]) == line["sum"], line
+print(sum(sums.values()))'
 }
 
 sum() {
@@ -82,7 +85,7 @@ same() {
 push() {
     local protocol=$1
     shift
-    timeout 100 "$PYPROF" push --once --to "$protocol+http://127.0.0.1:$PORT" "$@" pyprof.out 2>push.err
+    "$(command -v timeout)" 100 /usr/bin/env PATH="${CURL_PATH:-$PATH}" "$PYPROF" push --once --to "$protocol+http://127.0.0.1:$PORT" "$@" pyprof.out 2>push.err
 }
 
 # refused STATUS PATTERN PROTOCOL [OPTIONS]: one line that matches.
@@ -94,8 +97,17 @@ refused() {
     lines_of push.err 1 "$pattern"
 }
 
+# usage ARGUMENTS...: status 2 after one line.
+usage() {
+    local status=0
+    "$PYPROF" "$@" 2>usage.err || status=$?
+    [ "$status" -eq 2 ] || fail "status $status of $*"
+    [ "$(wc -l <usage.err)" -eq 1 ] || fail "$(cat usage.err)"
+}
+
 # start_pusher [OPTIONS]
 start_pusher() {
+    mkdir -p pyprof.out
     "$PYPROF" push --window 1s --to "pyroscope+http://127.0.0.1:$PORT" "$@" pyprof.out 2>>pusher.err 3>&- &
     PUSHER=$!
 }
@@ -142,7 +154,7 @@ has_taken() {
     cat >web.py <<'PY'
 import ctypes, os, time
 library = ctypes.CDLL(os.environ["LD_PRELOAD"].split(":")[0])
-library.pyprof_set_label(b"tenant-id", b"acme")
+library.pyprof_labels(b"tenant-id=acme")
 end = time.time() + 1
 while time.time() < end:
     sum(range(1000))
@@ -193,7 +205,7 @@ PY
     touch stop
     wait "$PROGRAM"
     stop_pusher
-    same "$(last_of_each)" "$(shown)"
+    same "$(each_once)" "$(shown)"
 }
 
 @test "an outage is said once, and its end; what was used meanwhile is sent in windows of its time" {
@@ -265,25 +277,25 @@ PY
     mkdir bin
     printf '#!/bin/sh\n{ echo "$@"; env; } >>%s/seen\nexec %s "$@"\n' "$PWD" "$(command -v curl)" >bin/curl
     chmod +x bin/curl
-    PATH=$PWD/bin:$PATH PYPROF_PUSH_HEADERS='Authorization=Bearer%20hidden' push pyroscope
+    CURL_PATH=$PWD/bin:$PATH PYPROF_PUSH_HEADERS='Authorization=Bearer%20hidden' push pyroscope
     grep -q 'Bearer hidden' taken || fail "$(cat taken)"
     [ -s seen ] && ! grep -qi 'hidden' seen || fail "$(cat seen)"
     rm bin/curl
-    PATH=$PWD/bin refused 1 "install curl" otlp
+    CURL_PATH=$PWD/bin refused 1 "install curl" otlp
 }
 
 @test "a wrong command line is refused with status 2" {
     PORT=1
     mkdir pyprof.out
     for url in http://a pyroscope+ftp://a otlp+http://a:99999 pyroscope+http://u:p@a ""; do
-        run -2 "$PYPROF" push --to "$url"
+        usage push --to "$url"
     done
-    run -2 "$PYPROF" push
+    usage push
+    usage run --push http://a -- true
     PYPROF_PUSH_HEADERS=nothing refused 2 "PYPROF_PUSH_HEADERS is not" otlp
     PYPROF_PUSH_HEADERS='a=b%0ac: d' refused 2 "PYPROF_PUSH_HEADERS is not" otlp
     refused 2 "missing: No such file" otlp --headers missing
-    run -2 "$PYPROF" run --push http://a -- true
-    refused 1 "" pyroscope
+    refused 1 "no profiles there" pyroscope
     rm -r pyprof.out
     refused 1 "No such file" pyroscope
 }
@@ -299,7 +311,7 @@ PY
     before=$(requests 200)
     refused 0 "is damaged" pyroscope
     # the state before it does not know of the last window
-    [ "$(last_of_each)" = "$(shown)" ] || fail "$(last_of_each), report has $(shown)"
+    [ "$(each_once)" = "$(shown)" ] || fail "$(each_once), report has $(shown)"
     [ "$(requests 200)" -le $((before + 1)) ]
     rm "$state"*
     echo kept >target
@@ -308,11 +320,13 @@ PY
     [ "$(cat target)" = kept ] && [ ! -L "$state" ]
 }
 
-# set_until SECONDS: in the state, from now on.
+# set_until SECONDS [forget]: in the state, from now on; without its files.
 set_until() {
-    /usr/bin/python3 - "$1" pyprof.out/push-*.state <<'PY'
+    /usr/bin/python3 - "$1" pyprof.out/push-*.state "${2:-}" <<'PY'
 import re, sys, time, zlib
 text = open(sys.argv[2]).read()
+if sys.argv[3]:
+    text = re.sub("(?m)^file .*\n", "", text)
 text = re.sub(r"until \d+", "until %d" % ((time.time() + float(sys.argv[1])) * 1e9), text)
 text = text[: text.index("\nend ") + 1]
 open(sys.argv[2], "w").write(text + "end %08x\n" % zlib.crc32(text.encode()))
@@ -335,11 +349,12 @@ PY
 }
 
 @test "what is too old for Pyroscope is counted and told once; others take it, in windows of its time" {
+    mkdir pyprof.out
     "$BUILD/bench/make_logs" pyprof.out 2 1 >made.txt
     serve
     push pyroscope
     [ "$(requests 200)" -eq 0 ]
-    set_until -99999999
+    set_until -99999999 forget
     refused 0 "nothing older than 55 minutes" pyroscope
     "$PYPROF" push --status pyprof.out >status.txt
     grep -q "lost: too old" status.txt || fail "$(cat status.txt)"

@@ -14,8 +14,9 @@
 #define WINDOW_NS     (15 * NS_PER_SECOND)
 #define TIMEOUT_NS    (10 * NS_PER_SECOND)
 #define PYROSCOPE_NS  (55 * 60 * NS_PER_SECOND) /* it refuses what is an hour old */
-#define WAIT_NS       NS_PER_SECOND             /* for a directory that is not there yet */
-#define PARTS         100u                      /* of a batch that is too large for memory, in --once */
+#define LOCK_TRIES    10
+#define LOCK_WAIT_NS  (NS_PER_SECOND / 10)
+#define WAIT_NS       NS_PER_SECOND /* for a directory that is not there yet */
 
 /* Returns the directory of the logs, where the state is. The caller frees. */
 static char *state_directory(const struct pt_cli *cli)
@@ -67,10 +68,16 @@ static bool wait_for_directory(struct pt_push_sender *sender, const char *direct
     return true;
 }
 
-static bool take_lock(const char *directory, const char *target)
+/* A request that was on its way may outlive a pusher that was killed, for a moment. */
+static bool take_lock(struct pt_push_sender *sender, const char *directory, const char *target)
 {
     long pid;
-    if (pt_push_lock(directory, target, &pid) >= 0)
+    int lock = pt_push_lock(directory, target, &pid);
+    for (int i = 0; i < LOCK_TRIES && lock < 0 && errno == EWOULDBLOCK; i++) {
+        pt_push_wait(sender, LOCK_WAIT_NS);
+        lock = pt_push_lock(directory, target, &pid);
+    }
+    if (lock >= 0)
         return true;
     if (errno == EWOULDBLOCK)
         pt_error("process %ld pushes %s to %s already", pid, directory, target);
@@ -87,24 +94,25 @@ static enum pt_push_end push(struct pt_push_sender *sender)
     uint32_t random = 0;
     bool said = false;
     /* Pushers that were started at once, on many hosts, do not send at once. */
-    if (getrandom(&random, sizeof random, GRND_NONBLOCK) == sizeof random && !sender->once)
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) == sizeof random && !sender->once && !sender->stopping)
         pt_push_wait(sender, (uint64_t)((double)reader->window_ns * random / UINT32_MAX));
     for (;;) {
+        bool last = sender->once || sender->stopping; /* what came before the signal is in this batch */
         uint64_t begun = pt_clock_ns(CLOCK_MONOTONIC), now = pt_clock_ns(CLOCK_REALTIME);
         if (reader->state->until_unix_ns > now && !said)
             pt_message("the clock was set back: windows have the time that it shows now");
         said = reader->state->until_unix_ns > now;
         pt_push_reader_read(reader, now, begun - before);
         before = begun;
-        bool cut = reader->cut;
+        bool more = reader->more;
         enum pt_push_end end = pt_push_send(sender);
         if (end != PT_PUSH_DONE)
             return end;
         pt_push_reader_next(reader);
-        if (cut && !sender->stopping)
+        if (last && (!more || (sender->stopping && begun >= sender->deadline)))
+            return more ? PT_PUSH_LEFT : PT_PUSH_DONE;
+        if (more || sender->stopping)
             continue;
-        if (sender->once || sender->stopping)
-            return cut && !sender->once ? PT_PUSH_LEFT : PT_PUSH_DONE;
         uint64_t took = pt_clock_ns(CLOCK_MONOTONIC) - begun;
         pt_push_wait(sender, took < reader->window_ns ? reader->window_ns - took : 0);
     }
@@ -126,8 +134,12 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     PT_AUTO(pt_push_sender_free) struct pt_push_sender sender = {.reader = &reader, .once = cli->once};
     if (!wait_for_directory(&sender, directory, cli->with_parent))
         return PT_EXIT_DATA;
-    if (!take_lock(directory, target->url.text))
+    if (!take_lock(&sender, directory, target->url.text))
         return PT_EXIT_DATA;
+    if (cli->once && !pt_each_log(directory, NULL, NULL)) {
+        pt_error("%s: there are no profiles there", directory);
+        return PT_EXIT_DATA;
+    }
     reader.request.all = !reader.request.run;
     pt_push_state_load(&state, directory, target->url.text, reader.request.run);
     enum pt_push_end end = push(&sender);

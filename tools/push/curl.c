@@ -5,9 +5,9 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -82,48 +82,53 @@ static int hold(const void *bytes, size_t length)
     return fd;
 }
 
+/* Becomes the program: does not return. ends: its standard streams and the body. */
+static _Noreturn void become(const int ends[BODY + 1], pid_t parent, int report)
+{
+    char *arguments[] = {PROGRAM, "-q", "--config", "-", NULL};
+    int high[BODY + 1];
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGPIPE, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+    /* What is typed at the terminal ends us, and we let the last window be sent; but if we are killed, so is a request
+     * that we would send again. */
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    bool good = getppid() == parent;
+    report = fcntl(report, F_DUPFD_CLOEXEC, BODY + 1);
+    /* These descriptors may be among ours: what is duplicated must not be overwritten first. */
+    for (int i = 0; i <= BODY && good; i++)
+        good = (high[i] = fcntl(ends[i], F_DUPFD_CLOEXEC, BODY + 1)) >= 0;
+    for (int i = 0; i <= BODY && good; i++)
+        good = dup2(high[i], i) == i;
+    environ = environment();
+    if (good)
+        execvp(PROGRAM, arguments);
+    int error = errno;
+    _exit(write(report, &error, sizeof error) == sizeof error);
+}
+
 /* Starts the program. Returns 0 or an errno. */
 static int start(struct child *child, int body)
 {
-    char *arguments[] = {PROGRAM, "-q", "--config", "-", NULL};
-    int ends[3][2] = {{-1, -1}, {-1, -1}, {-1, -1}}, error = 0;
-    PT_AUTO_FREE char **variables = environment();
-    posix_spawn_file_actions_t actions;
-    posix_spawnattr_t attributes;
-    sigset_t none, defaults;
-    for (int i = 0; i < 3 && !error; i++)
-        error = pipe2(ends[i], O_CLOEXEC) == 0 ? 0 : errno;
-    posix_spawn_file_actions_init(&actions);
-    posix_spawnattr_init(&attributes);
-    sigemptyset(&none);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE);
-    posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setsigdefault(&attributes, &defaults);
-    /* A group of its own: what is typed at the terminal ends us, and we let the last window be sent. */
-    posix_spawnattr_setpgroup(&attributes, 0);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
-    /* The descriptors 0 to 3 may be among ours: what is duplicated must not be overwritten first. */
-    int high[4] = {ends[0][0], ends[1][1], ends[2][1], body};
-    for (int i = 0; i < 4 && !error; i++) {
-        high[i] = fcntl(high[i], F_DUPFD_CLOEXEC, BODY + 1);
-        error = high[i] < 0 ? errno : 0;
-    }
+    int ends[4][2] = {{-1, -1}, {-1, -1}, {-1, -1}, {-1, -1}}, error = 0; /* three streams, and what exec says */
+    pid_t self = getpid();
     for (int i = 0; i < 4 && !error; i++)
-        error = posix_spawn_file_actions_adddup2(&actions, high[i], i);
-    if (!error)
-        error = posix_spawnp(&child->pid, PROGRAM, &actions, &attributes, arguments, variables);
-    for (int i = 0; i < 4; i++)
-        if (high[i] > BODY)
-            close(high[i]);
+        error = pipe2(ends[i], O_CLOEXEC) == 0 ? 0 : errno;
+    child->pid = error ? -1 : fork();
+    if (child->pid == 0)
+        become((const int[]){ends[0][0], ends[1][1], ends[2][1], body}, self, ends[3][1]);
+    error = child->pid < 0 && !error ? errno : error;
     close(ends[0][0]);
-    close(ends[1][1]);
-    close(ends[2][1]);
+    for (int i = 1; i < 4; i++)
+        close(ends[i][1]);
     child->config = ends[0][1];
     child->out = ends[1][0];
     child->err = ends[2][0];
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
+    if (child->pid > 0 && read(ends[3][0], &error, sizeof error) == sizeof error)
+        waitpid(child->pid, NULL, 0);
+    close(ends[3][0]);
     return error;
 }
 

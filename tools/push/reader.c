@@ -40,7 +40,7 @@ static uint64_t limit_of(void *data, const char *path, const struct stat *status
 {
     const struct pt_push_reader *reader = data;
     const struct pt_push_file *file = pt_push_state_find(reader->state, name_of(reader, path));
-    if (reader->phase == PT_PUSH_NOT_SENT)
+    if (reader->phase == PT_PUSH_NEW)
         return !file && is_settled(status, reader->from_unix_ns) ? 0 : UINT64_MAX;
     return !file ? 0 : reader->phase == PT_PUSH_SENT ? file->base : file->read;
 }
@@ -121,7 +121,9 @@ static uint32_t service_of(struct pt_push_reader *reader, uint32_t process)
  */
 static uint32_t window_of(const struct pt_push_reader *reader, uint64_t end_unix_ns)
 {
-    uint64_t from = reader->from_unix_ns, late = reader->phase == PT_PUSH_NOT_SENT ? PT_PUSH_LATE_NS : 0;
+    uint64_t from = reader->from_unix_ns;
+    bool first = reader->phase == PT_PUSH_NEW || from == reader->state->batch_from_ns;
+    uint64_t late = first ? PT_PUSH_LATE_NS : 0;
     uint32_t last = reader->windows - !reader->cut;
     if (end_unix_ns < from)
         return end_unix_ns + late < from ? PT_NONE : 0;
@@ -216,31 +218,48 @@ static void read_phase(struct pt_push_reader *reader)
     } while (!complete);
 }
 
-/* Sets the time of the batch. The clock may have been set since the last one. */
-static void set_time(struct pt_push_reader *reader, uint64_t now, uint64_t elapsed)
+static void set_time(struct pt_push_reader *reader, uint64_t from, uint64_t to)
+{
+    uint64_t windows = (to - from + reader->window_ns / 2) / reader->window_ns;
+    reader->from_unix_ns = from;
+    reader->to_unix_ns = to;
+    reader->windows = windows < 1 ? 1 : windows < PT_NONE ? (uint32_t)windows : PT_NONE - 1;
+    reader->cut = reader->more = false;
+    reader->cut_at = CELLS_MAX;
+}
+
+/* Sets the time of a new batch. The clock may have been set since the last one. */
+static void set_new_time(struct pt_push_reader *reader, uint64_t now, uint64_t elapsed)
 {
     uint64_t until = reader->state->until_unix_ns, width = reader->window_ns;
     uint64_t age = reader->oldest_ns < now ? reader->oldest_ns : now - 1;
-    reader->to_unix_ns = now;
-    reader->from_unix_ns = until ? until : now - age / width * width;
     if (until >= now)
-        reader->from_unix_ns = now - (elapsed < width ? elapsed + 1 : width);
-    uint64_t windows = (now - reader->from_unix_ns + width / 2) / width;
-    reader->windows = windows < 1 ? 1 : windows < PT_NONE ? (uint32_t)windows : PT_NONE - 1;
-    reader->cut = false;
-    reader->cut_at = CELLS_MAX;
+        until = now - (elapsed < width ? elapsed + 1 : width);
+    set_time(reader, until ? until : now - age / width * width, now);
+}
+
+/* Begins anew from the state. Returns whether there is a batch that was not sent to its end. */
+static bool resume(struct pt_push_reader *reader, uint64_t now)
+{
+    const struct pt_push_state *state = reader->state;
+    bool open = state->batch_to_ns > state->until_unix_ns && state->until_unix_ns >= state->batch_from_ns;
+    begin(reader);
+    set_time(reader, open ? state->until_unix_ns : now - 1, open ? state->batch_to_ns : now);
+    for (reader->phase = PT_PUSH_SENT; reader->phase < (open ? PT_PUSH_NEW : PT_PUSH_BATCH); reader->phase++)
+        if (state->files.count)
+            read_phase(reader);
+    reader->phase = PT_PUSH_NEW;
+    reader->more = open;
+    return open;
 }
 
 void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, uint64_t elapsed_ns)
 {
-    set_time(reader, now_unix_ns, elapsed_ns);
-    if (!reader->follow) {
-        begin(reader);
-        for (reader->phase = PT_PUSH_SENT; reader->phase < PT_PUSH_NOT_SENT; reader->phase++)
-            if (reader->state->files.count)
-                read_phase(reader);
-    }
+    if (!reader->follow && resume(reader, now_unix_ns))
+        return;
+    set_new_time(reader, now_unix_ns, elapsed_ns);
     read_phase(reader);
+    reader->more = reader->cut;
 }
 
 uint64_t pt_push_window_start(const struct pt_push_reader *reader, uint32_t window)
@@ -253,9 +272,11 @@ void pt_push_reader_note(const struct pt_push_reader *reader, uint32_t window)
 {
     struct pt_push_state *state = reader->state;
     struct pt_push_state before = {.files = state->files};
-    bool whole = window >= reader->windows && !reader->cut;
+    bool whole = window >= reader->windows && !reader->cut, same = state->batch_to_ns == reader->to_unix_ns;
     memset(&state->files, 0, sizeof state->files);
     state->until_unix_ns = pt_push_window_start(reader, window);
+    state->batch_from_ns = whole ? 0 : same ? state->batch_from_ns : reader->from_unix_ns;
+    state->batch_to_ns = whole ? 0 : reader->to_unix_ns;
     for (uint32_t i = 0; i < reader->follow->sources.count; i++) {
         const struct pt_growing_file *source = &reader->follow->sources.items[i];
         struct stat status;

@@ -30,12 +30,8 @@ struct pt_push_reader {
 
     struct pt_load_request request; /* which logs; select.native counts, too */
     struct pt_follow *follow;       /* NULL: begins anew from the state with the next batch */
-    enum {
-        PT_PUSH_SENT,
-        PT_PUSH_PARTLY_SENT,
-        PT_PUSH_NOT_SENT
-    } phase; /* what is read now: of the state's files
-              * what precedes base, read, and the rest */
+    /* What is read now: what precedes base, then read, of the state's files, or all. */
+    enum { PT_PUSH_SENT, PT_PUSH_BATCH, PT_PUSH_NEW } phase;
     struct pt_fold fold;
     struct pt_task_stacks tasks;
     uint32_t *services; /* by process: string + 1 */
@@ -50,12 +46,14 @@ struct pt_push_reader {
     uint64_t from_unix_ns, to_unix_ns;
     uint32_t windows;
     bool cut;        /* later windows were left out of memory: `windows` is how many are there */
+    bool more;       /* another batch can be read at once */
     uint32_t cut_at; /* number of cells that are too many */
     PT_TABLE_OF(struct pt_push_cell) cells;
 };
 
-/* Reads all that the logs have gained into the batch's windows, which end at now_unix_ns. elapsed_ns: since the batch
- * before, by a clock that is not set. */
+/* Reads all that the logs have gained into the batch's windows, which end at now_unix_ns; or, if the state has a batch
+ * that was not sent to its end, what is left of that. elapsed_ns: since the batch before, by a clock that is not set.
+ */
 void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, uint64_t elapsed_ns);
 
 /* Returns where a window of the batch begins: window `windows` where the last one ends. */

@@ -14,8 +14,10 @@
 #define FIRST_NS      (NS_PER_SECOND / 2) /* before the second try, then twice as long each time */
 #define LONGEST_NS    (60 * NS_PER_SECOND)
 #define SAVE_NS       (30 * NS_PER_SECOND) /* a failure that goes on is written to the state so often */
-#define STOP_NS       (10 * NS_PER_SECOND) /* after a signal */
-#define ONCE_NS       (60 * NS_PER_SECOND)
+/* After a signal a try begins within this time; a shorter one if the last one failed. */
+#define STOP_NS         (5 * NS_PER_SECOND)
+#define STOP_FAILING_NS NS_PER_SECOND
+#define ONCE_NS         (60 * NS_PER_SECOND)
 
 static sigset_t ending(void)
 {
@@ -43,7 +45,7 @@ bool pt_push_wait(struct pt_push_sender *sender, uint64_t ns)
         uint64_t left = end > now ? end - now : 0;
         const struct timespec time = {(time_t)(left / NS_PER_SECOND), (long)(left % NS_PER_SECOND)};
         if (sigtimedwait(&set, NULL, &time) > 0) {
-            sender->deadline = sender->stopping ? now : now + STOP_NS;
+            sender->deadline = sender->stopping ? now : now + (sender->cause ? STOP_FAILING_NS : STOP_NS);
             sender->stopping = true;
             return false;
         }
@@ -300,6 +302,10 @@ enum pt_push_end pt_push_send(struct pt_push_sender *sender)
         qsort(cells, count, sizeof *cells, compare_cells);
     if (sender->once)
         sender->deadline = pt_clock_ns(CLOCK_MONOTONIC) + ONCE_NS;
+    if (count) { /* what is sent now is what would be sent after a crash */
+        pt_push_reader_note(reader, 0);
+        save(sender);
+    }
     for (uint32_t i = 0, end; i < count; i = end) {
         for (end = i; end < count && cells[end].window == cells[i].window;)
             end++;
@@ -317,6 +323,8 @@ enum pt_push_end pt_push_send(struct pt_push_sender *sender)
     }
     if (!count)
         pt_push_reader_note(reader, reader->windows);
+    if (!sender->saved_ns) /* how far it was read is known from now on */
+        save(sender);
     return PT_PUSH_DONE;
 }
 

@@ -73,7 +73,8 @@ void pt_push_state_append(struct pt_buffer *text, const struct pt_push_state *st
     append_rest(text, state->target);
     pt_buffer_text(text, "run ");
     append_rest(text, state->run ? state->run : NONE);
-    pt_buffer_format(text, "until %" PRIu64 "\n", state->until_unix_ns);
+    pt_buffer_format(text, "until %" PRIu64 "\nbatch %" PRIu64 " %" PRIu64 "\n", state->until_unix_ns,
+                     state->batch_from_ns, state->batch_to_ns);
     append_count(text, "sent", &state->sent);
     append_count(text, "refused", &state->refused);
     append_count(text, "expired", &state->expired);
@@ -148,9 +149,10 @@ static bool parse(struct pt_push_state *state, const char *text)
     const char *at = text;
     bool good = take(&at, HEAD "target ") && take_rest(&at, &state->target) && take(&at, "run ") &&
                 take_rest(&at, &state->run) && take(&at, "until ") && take_number(&at, '\n', &state->until_unix_ns) &&
-                take_count(&at, "sent ", &state->sent) && take_count(&at, "refused ", &state->refused) &&
-                take_count(&at, "expired ", &state->expired) && take(&at, "success ") &&
-                take_number(&at, '\n', &state->success_unix_ns) && take(&at, "error ") &&
+                take(&at, "batch ") && take_number(&at, ' ', &state->batch_from_ns) &&
+                take_number(&at, '\n', &state->batch_to_ns) && take_count(&at, "sent ", &state->sent) &&
+                take_count(&at, "refused ", &state->refused) && take_count(&at, "expired ", &state->expired) &&
+                take(&at, "success ") && take_number(&at, '\n', &state->success_unix_ns) && take(&at, "error ") &&
                 take_number(&at, ' ', &state->error_unix_ns) && take_rest(&at, &state->error);
     while (good && take(&at, "file "))
         good = take_file(&at, state);

@@ -3,8 +3,10 @@
  * What a server has of the logs of a directory, in a file there: the logs are the spool, and this says how far it was
  * sent. A file each for target and run.
  *
- * Of a log that the state names, the server has what precedes byte `base`, and of what precedes byte `read` the
- * intervals that end before until_unix_ns. Of other logs it has what ended PT_PUSH_LATE_NS before that time.
+ * Of a log that the state names, the server has what precedes byte `base`. Of other logs it has what ended
+ * PT_PUSH_LATE_NS before until_unix_ns. While windows are sent, their batch is what the logs have from `base` to
+ * `read`, in the time from batch_from_ns to batch_to_ns: the server has what of this ended before until_unix_ns. So
+ * after a crash the same windows are sent.
  */
 #ifndef PT_PUSH_STATE_H
 #define PT_PUSH_STATE_H
@@ -26,8 +28,9 @@ struct pt_push_count {
 };
 
 struct pt_push_state {
-    char *target, *run;     /* run NULL: all */
-    uint64_t until_unix_ns; /* 0: nothing is known to have been sent */
+    char *target, *run;                  /* run NULL: all */
+    uint64_t until_unix_ns;              /* 0: nothing is known to have been sent */
+    uint64_t batch_from_ns, batch_to_ns; /* 0: all was sent */
     struct pt_push_count sent, refused, expired;
     uint64_t success_unix_ns, error_unix_ns; /* of the last ones; 0: there was none */
     char *error;
