@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define FIRST_CAPACITY 64
-#define FIRST_SLOTS    1024
+#define FIRST_BYTES    1024 /* of large items there is room for fewer at first */
+#define FIRST_SLOTS    64
 
 void (*pt_when_out_of_memory)(void);
 
@@ -85,8 +86,8 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     if (needed >= PT_NONE)
         pt_out_of_memory();
     room += room / 2;
-    if (room < FIRST_CAPACITY)
-        room = FIRST_CAPACITY;
+    if (room < FIRST_CAPACITY && room * size < FIRST_BYTES)
+        room = FIRST_CAPACITY * size < FIRST_BYTES ? FIRST_CAPACITY : FIRST_BYTES / size + 1;
     if (room < needed)
         room = needed;
     if (room >= PT_NONE)

@@ -72,7 +72,7 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
 bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_reader *reader)
 {
     struct stat status;
-    source->size = 0;
+    source->size = source->written_unix_ns = 0;
     if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
         return true;
     /* `pyprof compact` has put another file in its place, which says the same: a closed log was read whole long ago. */
@@ -80,6 +80,7 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
         return true;
     source->inode = status.st_ino;
     uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
+    source->written_unix_ns = written + (uint64_t)status.st_mtim.tv_nsec;
     /* A writer takes back what a full disk has cut short: sizes may become smaller. */
     uint64_t end = size < source->limit ? size : source->limit;
     bool more = size != source->seen_size && end > source->before + source->end;

@@ -242,6 +242,7 @@ void pt_growing_add(struct pt_growing *growing)
     growing->segment.losses = (struct pt_read_losses){0};
     /* there may be thousands of logs, and few of them grow much at a time */
     pt_sample_sums_free(&growing->adder.sums);
+    pt_sample_sums_free(&growing->adder.thread_sums);
 }
 
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing)

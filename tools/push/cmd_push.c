@@ -103,6 +103,8 @@ static enum pt_push_end push(struct pt_push_sender *sender)
             pt_message("the clock was set back: windows have the time that it shows now");
         said = reader->state->until_unix_ns > now;
         pt_push_reader_read(reader, now, begun - before);
+        if (last && !sender->once) /* there is time for a try, however long it took to read */
+            sender->deadline += pt_clock_ns(CLOCK_MONOTONIC) - begun;
         before = begun;
         bool more = reader->more;
         enum pt_push_end end = pt_push_send(sender);

@@ -25,15 +25,10 @@ static const char *name_of(const struct pt_push_reader *reader, const char *path
     return strncmp(path, reader->directory, length) == 0 && path[length] == '/' ? path + length + 1 : path;
 }
 
-static uint64_t time_of(const struct timespec *time)
+/* Returns whether all that a file has, which was last written at this time, ended long before the other. */
+static bool is_settled(uint64_t written_unix_ns, uint64_t unix_ns)
 {
-    return (uint64_t)time->tv_sec * NS_PER_SECOND + (uint64_t)time->tv_nsec;
-}
-
-/* Returns whether all that the file has ended long before this time. */
-static bool is_settled(const struct stat *status, uint64_t unix_ns)
-{
-    return time_of(&status->st_mtim) + 2 * PT_PUSH_LATE_NS < unix_ns;
+    return written_unix_ns + 2 * PT_PUSH_LATE_NS < unix_ns;
 }
 
 static uint64_t limit_of(void *data, const char *path, const struct stat *status)
@@ -41,7 +36,8 @@ static uint64_t limit_of(void *data, const char *path, const struct stat *status
     const struct pt_push_reader *reader = data;
     const struct pt_push_file *file = pt_push_state_find(reader->state, name_of(reader, path));
     if (reader->phase == PT_PUSH_NEW)
-        return !file && is_settled(status, reader->from_unix_ns) ? 0 : UINT64_MAX;
+        return !file && is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, reader->from_unix_ns) ? 0
+                                                                                                           : UINT64_MAX;
     return !file ? 0 : reader->phase == PT_PUSH_SENT ? file->base : file->read;
 }
 
@@ -279,8 +275,7 @@ void pt_push_reader_note(const struct pt_push_reader *reader, uint32_t window)
     state->batch_to_ns = whole ? 0 : reader->to_unix_ns;
     for (uint32_t i = 0; i < reader->follow->sources.count; i++) {
         const struct pt_growing_file *source = &reader->follow->sources.items[i];
-        struct stat status;
-        if (!source->usable || stat(source->path, &status) != 0 || is_settled(&status, state->until_unix_ns))
+        if (!source->usable || !source->written_unix_ns || is_settled(source->written_unix_ns, state->until_unix_ns))
             continue;
         const char *name = name_of(reader, source->path);
         const struct pt_push_file *known = pt_push_state_find(&before, name);

@@ -45,6 +45,7 @@ bool pt_push_wait(struct pt_push_sender *sender, uint64_t ns)
         uint64_t left = end > now ? end - now : 0;
         const struct timespec time = {(time_t)(left / NS_PER_SECOND), (long)(left % NS_PER_SECOND)};
         if (sigtimedwait(&set, NULL, &time) > 0) {
+            now = pt_clock_ns(CLOCK_MONOTONIC);
             sender->deadline = sender->stopping ? now : now + (sender->cause ? STOP_FAILING_NS : STOP_NS);
             sender->stopping = true;
             return false;

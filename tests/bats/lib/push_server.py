@@ -179,8 +179,8 @@ def otlp(headers, body):
                 samples = [fields(s) for s in profile[2]]
                 for sample in samples:
                     (value,) = packed(sample[4])
-                    line = fields(locations[stacks[one(sample, 1)][0]][3][0])
-                    name = strings[one(functions[one(line, 1)], 1)]
+                    lines = locations[stacks[one(sample, 1)][0]].get(3)
+                    name = strings[one(functions[one(fields(lines[0]), 1)], 1)] if lines else "?"
                     leaves[name] = leaves.get(name, 0) + value
                     seen |= {attributes[i] for i in packed(sample.get(2, []))}
                     total += value
