@@ -393,3 +393,72 @@ print(os.environ.get("PYPROF_PUSH_HEADERS"))' >out.txt 2>err.txt
     "$PYPROF" run --push "pyroscope+http://127.0.0.1:$PORT" -- "$PYTHON" -c 'import sys; sum(range(9000000)); sys.exit(7)' 2>err.txt || status=$?
     [ "$status" -eq 7 ] || fail "status $status: $(cat err.txt)"
 }
+
+@test "contrib: the unit, the side-car and the compose file are what systemd, Kubernetes and Docker take, with commands that there are" {
+    sed "s,/usr/local/bin/pyprof,$PYPROF," "$ROOT/contrib/systemd/pyprof-push@.service" >pyprof-push@.service
+    if command -v systemd-analyze; then
+        systemd-analyze verify ./pyprof-push@app.service 2>verify.txt || ! grep 'pyprof-push' verify.txt || fail "$(cat verify.txt)"
+        ! grep 'pyprof-push.*\(Unknown\|rror\)' verify.txt || fail "$(cat verify.txt)"
+    fi
+    serve
+    record 0.5
+    venv=$("$ROOT/tests/venv.sh" "$BUILD/venv/yaml" /usr/bin/python3 pyyaml) || skip "no PyYAML"
+    "$venv/bin/python" - "$ROOT/contrib" "$PYPROF" "$PORT" <<'PY'
+import re, subprocess, sys, yaml
+contrib, pyprof, port = sys.argv[1:]
+pod = yaml.safe_load(open(contrib + "/kubernetes/pod.yaml"))["spec"]
+(sidecar,) = yaml.safe_load(open(contrib + "/kubernetes/push.yaml"))["spec"]["initContainers"]
+mounts = {m["mountPath"]: m["name"] for c in pod["containers"] for m in c["volumeMounts"]}
+(mount,) = sidecar["volumeMounts"]
+assert mounts[mount["mountPath"]] == mount["name"], mounts
+assert sidecar["restartPolicy"] == "Always" and sidecar["securityContext"] == pod["containers"][0]["securityContext"]
+services = yaml.safe_load(open(contrib + "/pyroscope/compose.yaml"))["services"]
+dockerfile = open(contrib + "/docker/Dockerfile").read()
+for service in services.values():
+    assert "build" not in service or re.search(r" AS %s\n" % service["build"]["target"], dockerfile), service
+unit = re.search(r"ExecStart=\S+ (.*)", open(contrib + "/systemd/pyprof-push@.service").read()).group(1)
+for command in sidecar["args"], services["push"]["command"], unit.split():
+    words = [re.sub(r"^(\w+\+http://).*|^\$.*", lambda m: (m.group(1) or "otlp+http://") + "127.0.0.1:" + port, w) for w in command]
+    words[-1] = "pyprof.out"
+    subprocess.run([pyprof, words[0], "--once", *words[1:]], check=True)
+PY
+    has_taken 2
+}
+
+# bats test_tags=long
+@test "a real OpenTelemetry collector takes what is pushed, and has its sum, times and names" {
+    command -v go || skip "no go"
+    collector=$("$ROOT/tests/collector.sh" "$BUILD/collector" 2>collector.err 3>&-) || skip "the collector cannot be built: $(cat collector.err)"
+    record 1.2
+    PORT=$(free_port /usr/bin/python3)
+    cat >collector.yaml <<END
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$PORT"}}}}
+exporters: {file: {path: ./profiles.json}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {profiles: {receivers: [otlp], exporters: [file]}}}
+END
+    "$collector" --config collector.yaml --feature-gates=service.profilesSupport >collector.log 2>&1 3>&- &
+    SERVER_PID=$!
+    wait_until 60 grep -q 'Everything is ready' collector.log
+    POD_NAME=shop-1 push otlp --window 1s
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID"
+    SERVER_PID=
+    /usr/bin/python3 - "$(shown)" <<'PY'
+import json, sys, time
+total = windows = 0
+for line in open("profiles.json"):
+    data = json.loads(line)
+    strings = data["dictionary"]["stringTable"]
+    for resource in data["resourceProfiles"]:
+        keys = {strings[int(a["keyStrindex"])] if "keyStrindex" in a else a["key"]: a["value"] for a in resource["resource"]["attributes"]}
+        texts = {k: v["stringValue"] if "stringValue" in v else strings[int(v["stringValueStrindex"])] for k, v in keys.items()}
+        assert texts["service.name"] == "shop" and texts["k8s.pod.name"] == "shop-1", texts
+        for profile in (p for s in resource["scopeProfiles"] for p in s["profiles"]):
+            assert strings[int(profile["sampleType"]["typeStrindex"])] == "cpu", profile["sampleType"]
+            assert abs(time.time() - int(profile["timeUnixNano"]) / 1e9) < 100 and int(profile["durationNano"]) > 4e8
+            assert len(profile["profileId"]) == 32
+            total += sum(int(v) for s in profile["samples"] for v in s["values"])
+            windows += 1
+assert windows and total == int(sys.argv[1]), (windows, total, sys.argv[1])
+PY
+}
