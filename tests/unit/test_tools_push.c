@@ -83,7 +83,8 @@ TEST(a_service_is_called_as_its_script)
 
 static struct pt_push_state full_state(void)
 {
-    struct pt_push_state state = {.until_unix_ns = 5, .batch_from_ns = 4, .batch_to_ns = 9, .sent = {1, 2}, .refused = {3, 4}, .expired = {5, 6}};
+    struct pt_push_state state = {
+        .until_unix_ns = 5, .batch_from_ns = 4, .batch_to_ns = 9, .sent = {1, 2}, .refused = {3, 4}, .expired = {5, 6}};
     state.target = pt_strdup("otlp+http://a");
     state.error = pt_strdup("answered 500\nby \x01");
     state.success_unix_ns = 7;

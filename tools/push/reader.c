@@ -52,7 +52,7 @@ static void begin(struct pt_push_reader *reader)
     reader->resolve_at_ns = 0;
 }
 
-/* Names of frames are looked up before stacks are folded, but not for more than a share of the time. */
+/* Names of frames are resolved before stacks are folded, but not for more than a share of the time. */
 static void resolve(struct pt_push_reader *reader)
 {
     struct pt_profile *profile = reader->follow->profile;

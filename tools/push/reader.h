@@ -3,7 +3,7 @@
  * Reads what the server does not have yet, into windows of time.
  *
  * An interval of a log, with all of its CPU time, belongs to the window in which it ends: that is when it is written,
- * so that windows are whole when their time is over. Windows meet: each begins where the one before it ends.
+ * so that windows are whole when their time is over. Windows meet: each begins at the end of the last.
  */
 #ifndef PT_PUSH_READER_H
 #define PT_PUSH_READER_H

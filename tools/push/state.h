@@ -49,7 +49,7 @@ const struct pt_push_file *pt_push_state_find(const struct pt_push_state *state,
 void pt_push_state_forget_files(struct pt_push_state *state);
 void pt_push_state_free(struct pt_push_state *state);
 
-/* Reads the state of this target and run; of what cannot be read, after a message, the one before it. Without both it
+/* Reads the state of this target and run; of what cannot be read, after a message, the previous state. Without both it
  * is empty but for the target and the run. */
 void pt_push_state_load(struct pt_push_state *state, const char *directory, const char *target, const char *run);
 /* Replaces the file. Returns 0 or an errno. */

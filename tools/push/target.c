@@ -150,7 +150,7 @@ static uint32_t process_of(const struct pt_profile *profile, uint32_t instance)
     return PT_NONE;
 }
 
-/* A worker's command line may be the one of multiprocessing: the first process has the service's name. */
+/* A worker's command line may be multiprocessing's: the first process has the service's name. */
 uint32_t pt_push_service(const struct pt_push_target *target, struct pt_profile *profile, uint32_t process)
 {
     if (target->service)

@@ -1,4 +1,4 @@
-"""Stands in for the servers that `pyprof push` sends to: takes and refuses what they take and refuse.
+"""Plays the servers that `pyprof push` sends to: takes and refuses what they take and refuse.
 
     push_server.py PORT_FILE LOG MODE_FILE [CERTIFICATE KEY]   serves on a port of 127.0.0.1, which it writes to PORT_FILE
     push_server.py sum LOG [SERVICE]                           prints the CPU time of all profiles that were taken
