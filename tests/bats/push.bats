@@ -55,9 +55,9 @@ record() {
     PROGRAM=
 }
 
-# shown [OPTIONS]: the CPU that report has, of all runs.
+# shown: the CPU that report has, of all runs.
 shown() {
-    "$PYPROF" info --json --all "${1:-pyprof.out}" | /usr/bin/python3 -c 'import json, sys
+    "$PYPROF" info --json --all pyprof.out | /usr/bin/python3 -c 'import json, sys
 total = json.load(sys.stdin)["total"]
 print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])'
 }
@@ -105,10 +105,10 @@ usage() {
     [ "$(wc -l <usage.err)" -eq 1 ] || fail "$(cat usage.err)"
 }
 
-# start_pusher [OPTIONS]
+# start_pusher: with windows of a second.
 start_pusher() {
     mkdir -p pyprof.out
-    "$PYPROF" push --window 1s --to "pyroscope+http://127.0.0.1:$PORT" "$@" pyprof.out 2>>pusher.err 3>&- &
+    "$PYPROF" push --window 1s --to "pyroscope+http://127.0.0.1:$PORT" pyprof.out 2>>pusher.err 3>&- &
     PUSHER=$!
 }
 
@@ -137,6 +137,11 @@ has_taken() {
         grep -q 'shop-1' taken && grep -q '"a b"' taken && grep -q '"web"' taken || fail "$(cat taken)"
         grep -q '"sample_labels": \[\]' taken || fail "labels: $(cat taken)"
         grep -q '"render' taken || fail "no render: $(cat taken)"
+        # another file of the same name, as compact leaves it, has nothing new
+        for log in pyprof.out/*.pyprof; do
+            cp -p "$log" copy
+            mv copy "$log"
+        done
         push $protocol
         [ "$(sum shop)" = "$wanted" ] || fail "$protocol: sent twice"
         [ ! -s push.err ] || fail "$(cat push.err)"
@@ -222,7 +227,7 @@ PY
     lines_of pusher.err 2 'takes profiles again'
     same "$(sum)" "$(shown)"
     [ "$(/usr/bin/python3 "$SERVER" windows taken)" -ge 3 ]
-    ! grep -q '"status": 400' taken
+    [ "$(requests 400)" -eq 0 ]
 }
 
 @test "what a server answers is told in one line with what to do; what it will take later stays" {

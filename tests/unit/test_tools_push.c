@@ -89,8 +89,10 @@ static struct pt_push_state full_state(void)
     state.error = pt_strdup("answered 500\nby \x01");
     state.success_unix_ns = 7;
     state.error_unix_ns = 8;
-    *pt_push_state_file(&state, "12-3-a.pyprof") =
-        (struct pt_push_file){pt_push_state_file(&state, "12-3-a.pyprof")->name, 10, 20};
+    struct pt_push_file *file = pt_push_state_file(&state, "12-3-a.pyprof");
+    file->base = 10;
+    file->read = 20;
+    file->inode = 30;
     pt_push_state_file(&state, "/else where/x.pyprof");
     return state;
 }

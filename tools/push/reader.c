@@ -35,10 +35,13 @@ static uint64_t limit_of(void *data, const char *path, const struct stat *status
 {
     const struct pt_push_reader *reader = data;
     const struct pt_push_file *file = pt_push_state_find(reader->state, name_of(reader, path));
+    bool compacted = file && file->inode != status->st_ino;
     if (reader->phase == PT_PUSH_NEW)
         return !file && is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, reader->from_unix_ns) ? 0
                                                                                                            : UINT64_MAX;
-    return !file ? 0 : reader->phase == PT_PUSH_SENT ? file->base : file->read;
+    if (!file || (compacted && reader->phase == PT_PUSH_SENT))
+        return 0;
+    return compacted ? UINT64_MAX : reader->phase == PT_PUSH_SENT ? file->base : file->read;
 }
 
 static void begin(struct pt_push_reader *reader)
@@ -234,28 +237,31 @@ static void set_new_time(struct pt_push_reader *reader, uint64_t now, uint64_t e
     set_time(reader, until ? until : now - age / width * width, now);
 }
 
-/* Begins anew from the state. Returns whether there is a batch that was not sent to its end. */
-static bool resume(struct pt_push_reader *reader, uint64_t now)
+static void read_known(struct pt_push_reader *reader, int phase)
 {
-    const struct pt_push_state *state = reader->state;
-    bool open = state->batch_to_ns > state->until_unix_ns && state->until_unix_ns >= state->batch_from_ns;
-    begin(reader);
-    set_time(reader, open ? state->until_unix_ns : now - 1, open ? state->batch_to_ns : now);
-    for (reader->phase = PT_PUSH_SENT; reader->phase < (open ? PT_PUSH_NEW : PT_PUSH_BATCH); reader->phase++)
-        if (state->files.count)
-            read_phase(reader);
-    reader->phase = PT_PUSH_NEW;
-    reader->more = open;
-    return open;
+    reader->phase = phase;
+    if (reader->state->files.count)
+        read_phase(reader);
 }
 
 void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, uint64_t elapsed_ns)
 {
-    if (!reader->follow && resume(reader, now_unix_ns))
-        return;
-    set_new_time(reader, now_unix_ns, elapsed_ns);
-    read_phase(reader);
-    reader->more = reader->cut;
+    const struct pt_push_state *state = reader->state;
+    bool begins = !reader->follow;
+    bool open = begins && state->batch_to_ns > state->until_unix_ns && state->until_unix_ns >= state->batch_from_ns;
+    if (open)
+        set_time(reader, state->until_unix_ns, state->batch_to_ns);
+    else
+        set_new_time(reader, now_unix_ns, elapsed_ns);
+    if (begins) {
+        begin(reader);
+        read_known(reader, PT_PUSH_SENT);
+        read_known(reader, PT_PUSH_BATCH);
+    }
+    reader->phase = PT_PUSH_NEW;
+    if (!open)
+        read_phase(reader);
+    reader->more = open || reader->cut;
 }
 
 uint64_t pt_push_window_start(const struct pt_push_reader *reader, uint32_t window)
@@ -281,6 +287,7 @@ void pt_push_reader_note(const struct pt_push_reader *reader, uint32_t window)
         const struct pt_push_file *known = pt_push_state_find(&before, name);
         struct pt_push_file *file = pt_push_state_file(state, name);
         file->read = pt_growing_file_blocks(source);
+        file->inode = source->inode;
         file->base = whole ? file->read : known && known->base <= file->read ? known->base : 0;
     }
     pt_push_state_forget_files(&before);

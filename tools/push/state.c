@@ -84,7 +84,7 @@ void pt_push_state_append(struct pt_buffer *text, const struct pt_push_state *st
         const struct pt_push_file *file = &state->files.items[i];
         if (strchr(file->name, '\n'))
             continue;
-        pt_buffer_format(text, "file %" PRIu64 " %" PRIu64 " ", file->base, file->read);
+        pt_buffer_format(text, "file %" PRIu64 " %" PRIu64 " %" PRIu64 " ", file->base, file->read, file->inode);
         append_rest(text, file->name);
     }
     pt_buffer_format(text, "end %08" PRIx32 "\n", pt_crc32(0, text->data + begin, text->length - begin));
@@ -131,14 +131,15 @@ static bool take_count(const char **at, const char *word, struct pt_push_count *
 
 static bool take_file(const char **at, struct pt_push_state *state)
 {
-    uint64_t base, read;
+    uint64_t base, read, inode;
     char *name = NULL;
-    bool good = take_number(at, ' ', &base) && take_number(at, ' ', &read) && base <= read && take_rest(at, &name) &&
-                *name && !pt_push_state_find(state, name);
+    bool good = take_number(at, ' ', &base) && take_number(at, ' ', &read) && take_number(at, ' ', &inode) &&
+                base <= read && take_rest(at, &name) && *name && !pt_push_state_find(state, name);
     if (good) {
         struct pt_push_file *file = pt_push_state_file(state, name);
         file->base = base;
         file->read = read;
+        file->inode = inode;
     }
     free(name);
     return good;

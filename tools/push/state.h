@@ -20,7 +20,7 @@
 
 struct pt_push_file {
     char *name;
-    uint64_t base, read;
+    uint64_t base, read, inode; /* of another inode: a compacted file, of which only times say what was sent */
 };
 
 struct pt_push_count {
