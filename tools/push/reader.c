@@ -2,7 +2,9 @@
 #include "reader.h"
 
 #include <malloc.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../preload/common/label_kinds.h"
 #include "../load/growing_file.h"
@@ -305,10 +307,15 @@ static void forget(struct pt_push_reader *reader)
     reader->service_capacity = reader->shown_capacity = 0;
 }
 
+/* Returns how much memory is ours; 0 if the kernel does not say. */
 static size_t memory_used(void)
 {
-    struct mallinfo2 info = mallinfo2();
-    return info.uordblks + info.hblkhd;
+    unsigned long resident = 0, shared = 0;
+    FILE *file = fopen("/proc/self/statm", "re");
+    bool read = file && fscanf(file, "%*u %lu %lu", &resident, &shared) == 2;
+    if (file)
+        fclose(file);
+    return read && resident > shared ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
 void pt_push_reader_next(struct pt_push_reader *reader)
@@ -320,7 +327,9 @@ void pt_push_reader_next(struct pt_push_reader *reader)
         reader->memory = used;
     if (reader->cut || (used > MEMORY_FROM && used > 2 * reader->memory)) {
         forget(reader);
+#ifdef __GLIBC__
         malloc_trim(0);
+#endif
         reader->memory = 0;
     }
 }
