@@ -58,6 +58,8 @@ static const struct pt_option
                   "2026-11-27T14:05:00Z, yesterday"),
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
+    headers = OPTION(0, "headers", "FILE", PT_TEXT, headers, NULL,
+                     "headers of each request, a line each: Authorization: Bearer …; the file is read each time"),
     hide = OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
                   "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
                   "calls them"),
@@ -68,6 +70,8 @@ static const struct pt_option
     json = FLAG('j', "json", json, "JSON, for programs"),
     last = OPTION(0, "last", "TIME", PT_LAST, request.select.from, NULL,
                   "only the last 5m, 30s, 2h of it: short for --from -5m"),
+    labels = FLAG(0, "labels", labels,
+                  "tell endpoints and the program's own labels apart: each value is a series of the server"),
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
     merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
@@ -81,6 +85,7 @@ static const struct pt_option
                        "stacks without the tasks that await the one that ran (asyncio)"),
     not_thread = OPTION(0, "not-thread", "ID", PT_REGEX, request.select.not_thread, NULL,
                         "only threads without this id, or with a name that does not match"),
+    once = FLAG(0, "once", once, "send what there is, and end"),
     output = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
                     "file to write, '-' for stdout; its extension chooses the format"),
     page = OPTION('o', "output", "FILE", PT_TEXT, output, NULL,
@@ -89,23 +94,33 @@ static const struct pt_option
     processes = FLAG('p', "processes", processes, "tell processes apart"),
     repeat = OPTION(0, "repeat", "N", PT_NUMBER, repeat, NULL,
                     "run the command N times, one after the other: what runs differ by is known then"),
+    push_to = OPTION(0, "push", "URL", PT_TEXT, push_to, NULL,
+                     "send the profile to a server meanwhile, as 'pyprof push' does"),
+    request_timeout =
+        OPTION(0, "timeout", "TIME", PT_DURATION, duration_ns, NULL, "how long a request may take (default: 10s)"),
     run = OPTION('r', "run", "ID", PT_RUN_ID, request.run, NULL,
                  "the run with this id (or its beginning) instead of the latest"),
     thread = OPTION(0, "thread", "NAME", PT_REGEX, request.select.thread, NULL,
                     "only threads with this id, or with a name that matches this pattern"),
+    status = FLAG(0, "status", status, "print what was sent from DIR, and what was lost"),
     threads = FLAG('t', "threads", threads, "tell threads apart"),
     to =
         OPTION(0, "to", "TIME", PT_WHEN, request.select.to, NULL, "only what ran before this time, as --from takes it"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
+    service = OPTION(0, "service", "NAME", PT_TEXT, service, NULL,
+                     "name of the service, for all processes (default: OTEL_SERVICE_NAME, else the script's name)"),
     sort = OPTION(0, "sort", "WHAT", PT_TEXT, sort, "self total " PT_SORT_REQUEST,
                   "order of all tables: self or total time; cpu-per-request: that of endpoints, where requests are "
                   "counted"),
+    target = OPTION(0, "to", "URL", PT_TEXT, push_to, NULL, "the server, below"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     trace = OPTION(0, "trace", "ID", PT_TRACE, request.select.trace, NULL,
                    "only the trace with this id (or its beginning), of those that PYPROF_TRACES kept"),
     traces = FLAG(0, "traces", traces, "only the traces that PYPROF_TRACES kept, sample by sample"),
     unit = OPTION('u', "unit", "UNIT", PT_TEXT, unit, "ns samples",
-                  "weight of a stack: ns (CPU time, default) or samples");
+                  "weight of a stack: ns (CPU time, default) or samples"),
+    with_parent = FLAG(0, "with-parent", with_parent, "end, after the last window, when what started it is killed"),
+    window = OPTION(0, "window", "TIME", PT_DURATION, window_ns, NULL, "length of a profile (default: 15s)");
 
 #define OPTIONS(...) ((const struct pt_option *const[]){__VA_ARGS__, NULL})
 #define NO_OPTIONS   ((const struct pt_option *const[]){NULL})
@@ -123,7 +138,7 @@ static const struct pt_option
 
 static const struct pt_command commands[] = {
     {COMMAND(run), "[OPTIONS] [--] COMMAND [ARGUMENT...]", "Runs a command and profiles all its Python processes",
-     OPTIONS(&directory, &hz, &repeat),
+     OPTIONS(&directory, &hz, &repeat, &push_to),
      "At the end one line says what was recorded and what to type next; on a terminal the report follows. Signals are "
      "passed on to the command, and the "
      "exit status is the command's; 127 means that it was not found. Where the command has to keep the pid, set "
@@ -297,6 +312,30 @@ static const struct pt_command commands[] = {
      "well.\n\n" PATHS_HELP,
      "pyprof merge -o today.pyprof /var/tmp/app.pyprof\n"
      "pyprof merge -o - --all | zstd > everything.pyprof.zst"},
+    {COMMAND(push), "--to URL [OPTIONS] [DIR | FILE...]",
+     "Sends profiles to Pyroscope, an OpenTelemetry collector or Parca, all the time",
+     OPTIONS(&target, &once, &window, &service, &labels, &headers, &native, &no_awaiters, &run, &request_timeout,
+             &with_parent, &status),
+     "URL is pyroscope+https://HOST[:PORT], otlp+https://HOST[:PORT] (OTLP/HTTP, the alpha of profiles that collector "
+     "v0.159 takes) or parca+https://HOST[:PORT], or the same with http. Pyroscope should be reached directly, not "
+     "through a collector, which it refuses.\n"
+     "DIR is a directory of profiles, of all runs in it; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY ".\n\n"
+     "Each window of 15 seconds is a profile of CPU time for each service, merged over its threads and processes. "
+     "The logs are the spool: a file push-*.state in DIR says what the server has, so that nothing is lost and nothing "
+     "sent twice when the server or this program is away for hours; at most the window that was on its way when this "
+     "program was killed, under the same id. Pyroscope takes nothing older than an hour: such windows are counted as "
+     "lost. It ends by SIGTERM, after the last window, within ten seconds.\n\n"
+     "service.name is --service, else OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES of the process, else of this "
+     "program, else the name of the script. Other attributes of OTEL_RESOURCE_ATTRIBUTES are sent, and of Kubernetes "
+     "POD_NAMESPACE, POD_NAME, CONTAINER_NAME and NODE_NAME, else the host's name.\n"
+     "Tokens are in the file of --headers, or in PYPROF_PUSH_HEADERS (of otlp also OTEL_EXPORTER_OTLP_HEADERS): "
+     "NAME=VALUE,NAME=VALUE.\n"
+     "It needs the program curl, whose variables name a proxy (https_proxy) and the authorities of certificates "
+     "(CURL_CA_BUNDLE).",
+     "pyprof push --to pyroscope+http://pyroscope:4040 /var/tmp/app.pyprof\n"
+     "PYPROF_PUSH_HEADERS='Authorization=Bearer%20TOKEN' pyprof push --to otlp+https://collector.example:4318\n"
+     "pyprof push --once --to parca+http://parca:7070\n"
+     "pyprof push --status"},
     {COMMAND(ctl), "[OPTIONS] [DIR | PID] pause|resume|rate HZ|flush|status",
      "Switches sampling off and on, and sets its rate, in processes that run", OPTIONS(&duration, &json),
      "An order holds for all processes that write to the directory, now and later, until another order; one with a PID "

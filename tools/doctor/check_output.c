@@ -13,6 +13,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
+#include "../push/state.h"
 #include "checks.h"
 
 #define TOPIC       "output"
@@ -117,6 +118,16 @@ static bool is_full(const struct pt_process_info *subject, const char *directory
            pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
 }
 
+static void find_push(void *findings, const struct pt_push_state *state)
+{
+    PT_AUTO_BUFFER text = {0};
+    bool fails = state->error_unix_ns > state->success_unix_ns;
+    pt_push_state_describe(&text, state);
+    pt_find(findings, fails ? PT_LEVEL_WARN : PT_LEVEL_OK, "push", "%s", text.data);
+    if (fails)
+        pt_remedy(findings, "what is in the logs is sent when that is mended and 'pyprof push' runs");
+}
+
 void pt_check_output(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (!subject->environment)
@@ -128,7 +139,9 @@ void pt_check_output(const struct pt_process_info *subject, struct pt_findings *
                 "%s: the disk is full, or nearly: its last 64 MB (or 5 %%) are left to others", directory);
         pt_remedy(findings, "make room: writing begins again by itself; or set PYPROF_OUT to another disk");
     } else if (!error) {
+        PT_AUTO_FREE char *path = pt_process_info_path(subject, directory);
         pt_find(findings, PT_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);
+        pt_push_each_state(path, find_push, findings);
     } else if (error == CANNOT_TELL) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "whether user %u can write %s cannot be seen", (unsigned)subject->uid,
                 directory);

@@ -10,8 +10,22 @@
 
 struct pt_load_request;
 
+struct pt_export_attribute {
+    const char *key, *value;
+};
+
+/* A window of time, as servers of continuous profiles take it: CPU time only, merged over threads and processes. The
+ * samples are those of the window, and have the labels that are shown. */
+struct pt_export_window {
+    uint64_t start_unix_ns, length_ns;
+    const unsigned char *id;                      /* OTLP: 16 bytes */
+    const struct pt_export_attribute *attributes; /* OTLP: of the resource */
+    uint32_t attribute_count;
+};
+
 struct pt_export_options {
-    bool samples; /* the weight is the number of samples, not CPU nanoseconds */
+    const struct pt_export_window *window; /* pprof and OTLP; NULL: the profile as a whole */
+    bool samples;                          /* the weight is the number of samples, not CPU nanoseconds */
     bool lines, threads, processes, gil;
     bool native; /* which native frames are shown was asked for */
     bool events; /* pprof: with the labels that OpenTelemetry's log records have */

@@ -30,7 +30,16 @@ enum {
 enum { RESOURCE_PROFILES_SCOPES = 2 };
 enum { SCOPE_PROFILES_PROFILES = 2 };
 enum { VALUE_STRING = 1, VALUE_INT = 3 };
-enum { PROFILE_TYPE = 1, PROFILE_SAMPLES, PROFILE_TIME, PROFILE_DURATION, PROFILE_PERIOD_TYPE, PROFILE_PERIOD };
+enum {
+    PROFILE_TYPE = 1,
+    PROFILE_SAMPLES,
+    PROFILE_TIME,
+    PROFILE_DURATION,
+    PROFILE_PERIOD_TYPE,
+    PROFILE_PERIOD,
+    PROFILE_ID
+};
+enum { RESOURCE = 1, RESOURCE_ATTRIBUTE = 1 };
 enum { SAMPLE_STACK = 1, SAMPLE_ATTRIBUTES, SAMPLE_LINK, SAMPLE_VALUES, SAMPLE_TIMES };
 enum { STACK_LOCATIONS = 1 };
 enum { MAPPING_START = 1, MAPPING_ATTRIBUTES = 5 };
@@ -46,6 +55,7 @@ struct attribute {
 
 struct writer {
     struct pt_profile *profile;
+    const struct pt_export_window *window;                /* NULL: the profile as a whole */
     struct pt_numbering strings, modules, frames, stacks; /* element 0 of each table is empty: numbers are from 1 on */
     PT_TABLE_OF(struct attribute) attributes;
     PT_TABLE_OF(struct pt_trace_ids) links;
@@ -110,13 +120,14 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
     struct pt_profile *profile = writer->profile;
     const struct pt_label_set set = profile->label_sets.items[sample->labels];
     PT_AUTO_BUFFER message = {0}, key = {0};
-    uint32_t count = put_thread_attributes(writer, sample->thread);
+    uint32_t count = writer->window ? 0 : put_thread_attributes(writer, sample->thread);
     bool traced = is_traced(sample);
     for (uint32_t i = set.first + (traced ? PT_TRACE_LABELS : 0); i < set.first + set.count; i++) {
         if (i > set.first && profile->labels.items[i].key == profile->labels.items[i - 1].key)
             continue; /* of the tasks that await, the nearest: an attribute has one value */
         pt_buffer_clear(&key);
-        pt_buffer_format(&key, "process.context.label.%s", pt_string(profile, profile->labels.items[i].key));
+        pt_buffer_format(&key, writer->window ? "%s" : "process.context.label.%s",
+                         pt_string(profile, profile->labels.items[i].key));
         put_number(writer, count++, text_attribute(writer, key.data, profile->labels.items[i].value));
     }
     pt_proto_number(&message, SAMPLE_STACK, pt_number(&writer->stacks, sample->node));
@@ -178,6 +189,31 @@ static void append_profiles(struct writer *writer, struct pt_buffer *scope, cons
         append_profile(writer, scope, samples, sums, by_count);
     if (count > sums)
         append_profile(writer, scope, samples + sums, count - sums, by_count);
+}
+
+/* Writes a window, merged over threads and processes, as one profile of CPU time. */
+static void put_window(struct writer *writer, FILE *out)
+{
+    const struct pt_export_window *window = writer->window;
+    struct pt_profile *profile = writer->profile;
+    PT_AUTO_BUFFER message = {0}, whole = {0}, resource = {0}, scope = {0};
+    for (uint32_t i = 0; i < window->attribute_count; i++)
+        pt_otlp_append_attribute(&resource, RESOURCE_ATTRIBUTE, window->attributes[i].key, window->attributes[i].value,
+                                 0);
+    pt_proto_message(&whole, RESOURCE, &resource);
+    append_value_type(writer, &message, PROFILE_TYPE, false);
+    for (uint32_t i = 0; i < profile->samples.count; i++)
+        append_sample(writer, &message, &profile->samples.items[i], profile->samples.items[i].cpu_ns);
+    pt_proto_fixed64(&message, PROFILE_TIME, window->start_unix_ns);
+    pt_proto_number(&message, PROFILE_DURATION, window->length_ns);
+    append_value_type(writer, &message, PROFILE_PERIOD_TYPE, false);
+    pt_proto_number(&message, PROFILE_PERIOD, profile->processes.items[0].period_ns);
+    pt_proto_bytes(&message, PROFILE_ID, window->id, 16);
+    pt_otlp_append_scope(&scope, "pyprof");
+    pt_proto_message(&scope, SCOPE_PROFILES_PROFILES, &message);
+    pt_proto_message(&whole, RESOURCE_PROFILES_SCOPES, &scope);
+    pt_proto_message(&message, DATA_RESOURCE_PROFILES, &whole);
+    fwrite(message.data, 1, message.length, out);
 }
 
 static void put_process(struct writer *writer, const struct pt_sample *samples, uint32_t count,
@@ -332,9 +368,12 @@ static void append_links_and_strings(struct writer *writer)
 
 void pt_export_otlp(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {.profile = profile, .thread = PT_NONE};
+    struct writer writer = {.profile = profile, .window = options->window, .thread = PT_NONE};
     PT_AUTO_BUFFER whole = {0};
-    put_processes(&writer, options, out);
+    if (options->window)
+        put_window(&writer, out);
+    else
+        put_processes(&writer, options, out);
     /* Each table numbers what the next ones hold. */
     append_table(&writer, DICTIONARY_STACK, writer.stacks.order, writer.stacks.count, append_stack);
     append_table(&writer, DICTIONARY_LOCATION, writer.frames.order, writer.frames.count, append_location);

@@ -36,6 +36,7 @@ enum { FUNCTION_ID = 1, FUNCTION_NAME };
 
 struct writer {
     struct pt_profile *profile;
+    const struct pt_export_window *window; /* NULL: the profile as a whole */
     struct pt_gzip gzip;
     struct pt_numbering strings, frames, modules;
     struct pt_function_table functions;
@@ -75,7 +76,8 @@ static void put_sample(struct writer *writer, const struct pt_buffer *path, cons
     for (unsigned i = 0; i < PT_PPROF_LABELS; i++)
         length += labels[i].length;
     writer->values.length = 0;
-    pt_proto_numbers(&writer->values, SAMPLE_VALUE, (const uint64_t[]){sample->count, sample->cpu_ns}, 2);
+    const uint64_t values[] = {sample->count, sample->cpu_ns};
+    pt_proto_numbers(&writer->values, SAMPLE_VALUE, writer->window ? values + 1 : values, writer->window ? 1 : 2);
     pt_proto_header(out, PROFILE_SAMPLE, path->length + writer->values.length + length);
     pt_buffer_append(out, path->data, path->length);
     pt_buffer_append(out, writer->values.data, writer->values.length);
@@ -202,6 +204,8 @@ static void put_comments(struct writer *writer)
     PT_AUTO_BUFFER line = {0};
     uint64_t comments[4];
     uint32_t count = 0;
+    if (writer->window) /* command lines may hold what servers need not know */
+        return;
     const struct pt_process *first = &profile->processes.items[0];
     pt_buffer_format(&line, "libpyprof %s, Python %s, %u process%s", pt_string(profile, first->library_version),
                      first->python_version ? pt_string(profile, first->python_version) : "not found",
@@ -221,6 +225,10 @@ static void put_times(struct writer *writer, bool samples)
     uint64_t start, end, period = 0;
     pt_profile_span(writer->profile, &start, &end);
     pt_selected_window(writer->profile, &start, &end);
+    if (writer->window) {
+        start = writer->window->start_unix_ns;
+        end = start + writer->window->length_ns;
+    }
     for (uint32_t i = 0; i < writer->profile->processes.count && !period; i++)
         period = writer->profile->processes.items[i].period_ns;
     pt_proto_number(out, PROFILE_TIME, start);
@@ -268,14 +276,18 @@ static void number_modules(struct writer *writer)
 
 void pt_export_pprof(struct pt_profile *profile, const struct pt_export_options *options, FILE *out)
 {
-    struct writer writer = {
-        .profile = profile,
-        .python_module = PT_NONE,
-        .labels = {.profile = profile, .timed = profile->request->traces != PT_TRACES_NONE, .events = options->events}};
+    struct writer writer = {.profile = profile,
+                            .window = options->window,
+                            .python_module = PT_NONE,
+                            .labels = {.profile = profile,
+                                       .timed = !options->window && profile->request->traces != PT_TRACES_NONE,
+                                       .events = options->events,
+                                       .merged = options->window}};
     writer.labels.strings = &writer.strings;
     pt_gzip_begin(&writer.gzip, out);
     number_modules(&writer);
-    put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
+    if (!writer.window)
+        put_value_type(&writer, PROFILE_SAMPLE_TYPE, "samples", "count");
     put_value_type(&writer, PROFILE_SAMPLE_TYPE, "cpu", "nanoseconds");
     put_value_type(&writer, PROFILE_PERIOD_TYPE, "cpu", "nanoseconds");
     put_times(&writer, options->samples);

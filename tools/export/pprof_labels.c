@@ -103,8 +103,10 @@ static struct pt_buffer labels_of(struct pt_pprof_labels *labels, struct pt_enco
 
 void pt_pprof_labels_of(struct pt_pprof_labels *labels, const struct pt_sample *sample)
 {
-    labels->of_sample[0] = labels_of(labels, &labels->threads, sample->thread, append_thread_labels);
-    labels->of_sample[1] = labels_of(labels, &labels->states, sample->state, append_state_labels);
+    if (!labels->merged) {
+        labels->of_sample[0] = labels_of(labels, &labels->threads, sample->thread, append_thread_labels);
+        labels->of_sample[1] = labels_of(labels, &labels->states, sample->state, append_state_labels);
+    }
     labels->of_sample[2] = labels_of(labels, &labels->label_sets, sample->labels, append_set_labels);
     if (labels->timed) {
         /* When the sample was taken, in milliseconds. */

@@ -19,6 +19,7 @@ struct pt_pprof_labels {
     struct pt_numbering *strings; /* of the file */
     bool timed;                   /* samples have the time when they were taken */
     bool events;                  /* labels are those of OpenTelemetry's log records */
+    bool merged;                  /* samples have neither threads nor states */
     struct pt_encoded threads, label_sets, states;
     struct pt_buffer times;
     struct pt_buffer of_sample[PT_PPROF_LABELS];

@@ -45,13 +45,19 @@ static void check_path(struct pt_follow *follow, const char *path, bool named)
     uint32_t hash = pt_hash_bytes(path, strlen(path));
     uint32_t number = pt_index_find(&follow->sources.index, hash, same_path, follow->sources.items, path);
     struct stat status;
-    if (number != PT_NONE && follow->sources.items[number].usable)
+    if (number != PT_NONE && follow->sources.items[number].usable && !follow->limit)
         return;
     if (stat(path, &status) != 0)
         return;
+    uint64_t limit = follow->limit ? follow->limit(follow->limit_data, path, &status) : UINT64_MAX;
+    if (number != PT_NONE)
+        follow->sources.items[number].limit = limit;
+    if (!limit || (number != PT_NONE && follow->sources.items[number].usable))
+        return;
     if (number == PT_NONE) {
         number = follow->sources.count;
-        *PT_APPEND(&follow->sources) = (struct pt_growing_file){.path = pt_strdup(path), .named = named};
+        *PT_APPEND(&follow->sources) =
+            (struct pt_growing_file){.path = pt_strdup(path), .named = named, .limit = limit};
         pt_index_add(&follow->sources.index, hash, number);
     }
     struct pt_growing_file *source = &follow->sources.items[number];
@@ -160,7 +166,7 @@ static bool is_in_time(struct pt_file *file, uint64_t since_ns)
 
 static bool is_wanted(const struct pt_follow *follow, const struct pt_growing_file *source)
 {
-    if (!source->usable || source->given_up)
+    if (!source->usable || source->given_up || (follow->limit && follow->files.items[source->file].foreign))
         return false;
     struct pt_file *file = &follow->files.items[source->file];
     if (!is_in_time(file, follow->request.select.from.unix_ns) || (follow->own_only && file->foreign && !source->named))
@@ -279,7 +285,8 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     do {
         all = true;
         follow->size = follow->read = follow->unusable = 0;
-        read_together(follow, deadline);
+        if (!follow->limit)
+            read_together(follow, deadline);
         for (uint32_t i = 0; i < follow->sources.count; i++) {
             struct pt_growing_file *source = &follow->sources.items[i];
             if (is_wanted(follow, source)) {

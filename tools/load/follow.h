@@ -8,6 +8,11 @@
 #include "files.h"
 
 struct pt_growing_file;
+struct stat;
+
+/* Says how much of a log is read; of 0 nothing, not even whose it is. Logs that another user may have planted are left
+ * out then. */
+typedef uint64_t pt_follow_limit(void *data, const char *path, const struct stat *status);
 
 struct pt_follow {
     struct pt_load_request request;
@@ -21,7 +26,9 @@ struct pt_follow {
 
     PT_TABLE_OF(struct pt_growing_file) sources; /* by path */
     struct pt_files files;                       /* the usable ones of these */
-    uint32_t joined;                             /* how many of them there were when their runs were joined */
+    pt_follow_limit *limit;                      /* NULL: all is read, by several threads if it is much; else by one */
+    void *limit_data;
+    uint32_t joined; /* how many of them there were when their runs were joined */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with

@@ -51,7 +51,8 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
     uint64_t end = source->end;
     size_t got = 0;
     for (size_t room = PORTION;; room = 2 * room < ROOM ? 2 * room : ROOM) {
-        got += read_at(descriptor, reader->data + got, room - got, source->before + source->end + got);
+        uint64_t at = source->before + source->end + got, left = source->limit > at ? source->limit - at : 0;
+        got += read_at(descriptor, reader->data + got, room - got < left ? room - got : (size_t)left, at);
         if (!source->segment)
             source->segment = pt_growing_new(reader->profile, source->path);
         if (pt_growing_read(source->segment, reader->data, got, &end) != PT_READ_OK)
@@ -71,7 +72,7 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
 bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_reader *reader)
 {
     struct stat status;
-    source->size = 0;
+    source->size = source->written_unix_ns = 0;
     if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
         return true;
     /* `pyprof compact` has put another file in its place, which says the same: a closed log was read whole long ago. */
@@ -79,8 +80,10 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
         return true;
     source->inode = status.st_ino;
     uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
+    source->written_unix_ns = written + (uint64_t)status.st_mtim.tv_nsec;
     /* A writer takes back what a full disk has cut short: sizes may become smaller. */
-    bool more = size != source->seen_size && size > source->before + source->end;
+    uint64_t end = size < source->limit ? size : source->limit;
+    bool more = size != source->seen_size && end > source->before + source->end;
     bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < reader->deadline;
     int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
     if (descriptor >= 0 && !reader->data)
@@ -93,12 +96,17 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
         if (source->segment)
             pt_growing_add(source->segment);
         close(descriptor);
-        source->seen_size = more ? 0 : size;
+        source->seen_size = more || end < size ? 0 : size;
     }
-    if (!more && source->segment && pt_growing_is_over(source->segment))
+    if (!more && end == size && source->segment && pt_growing_is_over(source->segment))
         end_segment(source);
     source->size = size;
     return !more || in_time;
+}
+
+uint64_t pt_growing_file_blocks(const struct pt_growing_file *source)
+{
+    return source->before + source->end;
 }
 
 uint64_t pt_growing_file_done(const struct pt_growing_file *source)

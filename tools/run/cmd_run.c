@@ -18,6 +18,7 @@
 #include "../load/files.h"
 #include "../load/runs.h"
 #include "child.h"
+#include "pusher.h"
 #include "summary.h"
 
 #define RUN_BYTES    16
@@ -150,6 +151,7 @@ struct launches {
     uint32_t wanted, done;
     char *obstacle;
     int error; /* errno of one that could not be started */
+    struct pt_pusher *pusher;
 };
 
 /* Runs of one command have ids that differ in their number only: PT_REPEATED_LENGTH. */
@@ -197,6 +199,7 @@ static int finish(struct launches *launches, const char *before)
         launches->run[PT_REPEATED_LENGTH] = '\0';
     PT_AUTO_FREE char *found = pt_run_summary(launches->run, launches->since, &launches->ended, place->directory,
                                               place->named, cli->hz, launches->obstacle, cli->arguments[0]);
+    pt_pusher_end(launches->pusher);
     if (before) /* as commands that are typed next will have it */
         setenv("PYPROF_OUT", before, 1);
     else
@@ -216,6 +219,8 @@ int pt_cmd_run(const struct pt_cli *cli)
         pt_error("-o takes a directory for the profile, not ''");
         return PT_EXIT_USAGE;
     }
+    if (cli->push_to && !pt_pusher_check(cli->push_to))
+        return PT_EXIT_USAGE;
     PT_AUTO_FREE char *library = pt_find_library();
     if (!library)
         return PT_EXIT_DATA;
@@ -228,14 +233,22 @@ int pt_cmd_run(const struct pt_cli *cli)
     struct place place = choose_place(cli);
     const char *set = getenv("PYPROF_OUT");
     PT_AUTO_FREE char *before = set ? pt_strdup(set) : NULL;
-    set_environment(cli, library, place.directory);
     struct launches launches = {.cli = cli, .place = &place, .wanted = cli->repeat ? cli->repeat : 1};
     snprintf(launches.run, sizeof launches.run, "%s", run);
+    struct pt_pusher pusher = {.process = -1};
+    if (launches.wanted > 1)
+        run[PT_REPEATED_LENGTH] = '\0';
+    if (cli->push_to)
+        pt_pusher_start(&pusher, cli->push_to, place.directory, run);
+    launches.pusher = &pusher;
+    set_environment(cli, library, place.directory);
     launches.since = time(NULL) - CLOCKS_APART;
     while (launches.done < launches.wanted && launch(&launches))
         continue;
-    if (launches.error)
+    if (launches.error) {
         say_failure(cli->arguments[0], launches.error);
+        pt_pusher_end(&pusher);
+    }
     int status =
         launches.error ? launches.error == ENOENT ? PT_EXIT_NO_COMMAND : PT_EXIT_CANNOT_RUN : finish(&launches, before);
     free(launches.obstacle);

@@ -1,0 +1,469 @@
+# pyprof push: windows of CPU time go to a server, each once, whatever happens to it, to the pusher or to the clock.
+# lib/push_server.py takes and refuses what Pyroscope, an OpenTelemetry collector and Parca do; the real collector: (long).
+load lib/helper
+
+SERVER=$ROOT/tests/bats/lib/push_server.py
+
+setup() {
+    prepare
+    unset "${!OTEL_@}" "${!POD_@}" "${!K8S_@}" NODE_NAME CONTAINER_NAME http_proxy HTTP_PROXY
+    export no_proxy=127.0.0.1 OTEL_SERVICE_NAME=shop
+    echo ok >mode
+}
+
+end_of_test() {
+    for pid in ${SERVER_PID:-} ${PUSHER:-} ${PROGRAM:-}; do
+        kill -9 "$pid" 2>/dev/null || true
+    done
+}
+
+# serve [CERTIFICATE KEY]: sets PORT; a second time on the same one.
+serve() {
+    rm -f port
+    PORT=${PORT:-0} /usr/bin/python3 "$SERVER" port taken mode "$@" 2>server.err 3>&- &
+    SERVER_PID=$!
+    wait_until 30 test -e port
+    PORT=$(cat port)
+    touch taken
+}
+
+# begin: a program with two workers that use CPU until there is a file "stop", or for END seconds.
+begin() {
+    cat >shop.py <<'PY'
+import os, sys, time
+def render():
+    return sum(i * i for i in range(5000))
+end = time.time() + float(sys.argv[1])
+os.fork()
+while time.time() < end and not os.path.exists("stop"):
+    render()
+    time.sleep(0.002)
+if len(sys.argv) > 2:
+    os._exit(0)
+try:
+    os.wait()
+except ChildProcessError:
+    pass
+PY
+    LD_PRELOAD=$LIBPYPROF "$PYTHON" shop.py "$@" 3>&- &
+    PROGRAM=$!
+}
+
+record() {
+    begin "$@"
+    wait "$PROGRAM"
+    PROGRAM=
+}
+
+# shown: the CPU that report has, of all runs.
+shown() {
+    "$PYPROF" info --json --all pyprof.out | /usr/bin/python3 -c 'import json, sys
+total = json.load(sys.stdin)["total"]
+print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])'
+}
+
+# each_once: the CPU that the server has when what was sent twice, by its id, counts once; it is the same then.
+each_once() {
+    /usr/bin/python3 -c 'import json
+sums = {}
+for line in map(json.loads, open("taken")):
+    if line["status"] == 200:
+        assert sums.setdefault(line["id"], line["sum"]) == line["sum"], line
+print(sum(sums.values()))'
+}
+
+sum() {
+    /usr/bin/python3 "$SERVER" sum taken "$@"
+}
+
+# same SUM EXPECTED
+same() {
+    between $(($2 - $2 / 1000)) "$1" $(($2 + $2 / 1000)) "${3:-sum of the windows}"
+}
+
+# push PROTOCOL [OPTIONS]: --once to the server, from pyprof.out.
+push() {
+    local protocol=$1
+    shift
+    "$(command -v timeout)" 100 /usr/bin/env PATH="${CURL_PATH:-$PATH}" "$PYPROF" push --once --to "$protocol+http://127.0.0.1:$PORT" "$@" pyprof.out 2>push.err
+}
+
+# refused STATUS PATTERN PROTOCOL [OPTIONS]: one line that matches.
+refused() {
+    local wanted=$1 pattern=$2 status=0
+    shift 2
+    push "$@" || status=$?
+    [ "$status" -eq "$wanted" ] || fail "status $status: $(cat push.err)"
+    lines_of push.err 1 "$pattern"
+}
+
+# usage ARGUMENTS...: status 2 after one line.
+usage() {
+    local status=0
+    "$PYPROF" "$@" 2>usage.err || status=$?
+    [ "$status" -eq 2 ] || fail "status $status of $*"
+    [ "$(wc -l <usage.err)" -eq 1 ] || fail "$(cat usage.err)"
+}
+
+# start_pusher: with windows of a second.
+start_pusher() {
+    mkdir -p pyprof.out
+    "$PYPROF" push --window 1s --to "pyroscope+http://127.0.0.1:$PORT" pyprof.out 2>>pusher.err 3>&- &
+    PUSHER=$!
+}
+
+stop_pusher() {
+    kill -TERM "$PUSHER"
+    wait "$PUSHER"
+    PUSHER=
+}
+
+requests() {
+    grep -c "\"status\": $1" taken || true
+}
+
+has_taken() {
+    [ "$(requests 200)" -ge "$1" ]
+}
+
+@test "what was recorded is in the server once, to the nanosecond, of each protocol; the service and the pod have their names" {
+    record 1.2
+    serve
+    wanted=$(shown)
+    for protocol in pyroscope otlp parca; do
+        : >taken
+        POD_NAME=shop-1 POD_NAMESPACE=web OTEL_RESOURCE_ATTRIBUTES=deployment.environment.name=a%20b push $protocol --window 2s
+        [ "$(sum shop)" = "$wanted" ] || fail "$protocol: $(sum shop), report has $wanted"
+        grep -q 'shop-1' taken && grep -q '"a b"' taken && grep -q '"web"' taken || fail "$(cat taken)"
+        grep -q '"sample_labels": \[\]' taken || fail "labels: $(cat taken)"
+        grep -q '"render' taken || fail "no render: $(cat taken)"
+        # another file of the same name, as compact leaves it, has nothing new
+        for log in pyprof.out/*.pyprof; do
+            cp -p "$log" copy
+            mv copy "$log"
+        done
+        push $protocol
+        [ "$(sum shop)" = "$wanted" ] || fail "$protocol: sent twice"
+        [ ! -s push.err ] || fail "$(cat push.err)"
+    done
+    "$PYPROF" push --status pyprof.out >status.txt
+    [ "$(grep -c "last success .* sent$" status.txt)" -eq 3 ] || fail "$(cat status.txt)"
+    PYPROF_OUT=$PWD/pyprof.out "$PYPROF" doctor >doctor.txt || true
+    [ "$(grep -c '^ok   push ' doctor.txt)" -eq 3 ] || fail "$(cat doctor.txt)"
+}
+
+@test "labels and endpoints are series only if they are asked for; a script names its service" {
+    unset OTEL_SERVICE_NAME
+    serve
+    mkdir pyprof.out
+    cat >web.py <<'PY'
+import ctypes, os, time
+library = ctypes.CDLL(os.environ["LD_PRELOAD"].split(":")[0])
+library.pyprof_labels(b"tenant-id=acme")
+end = time.time() + 1
+while time.time() < end:
+    sum(range(1000))
+PY
+    profiled "$PYTHON" web.py
+    push parca --labels
+    grep -q '"tenant_id", "acme"' taken || fail "$(cat taken)"
+    [ "$(sum web.py)" = "$(shown)" ]
+    : >taken
+    push pyroscope
+    grep -q '"sample_labels": \[\]' taken || fail "$(cat taken)"
+}
+
+@test "while the program runs: windows meet, and have the CPU that the program used; SIGTERM sends the last" {
+    serve
+    begin 30
+    start_pusher
+    wait_until 30 has_taken 3
+    # a second one does not send, too
+    status=0
+    push pyroscope || status=$?
+    [ "$status" -eq 1 ] && grep -q "process $PUSHER pushes" push.err || fail "status $status: $(cat push.err)"
+    touch stop
+    wait "$PROGRAM"
+    stop_pusher
+    same "$(sum)" "$(shown)"
+    [ "$(/usr/bin/python3 "$SERVER" windows taken)" -ge 3 ]
+    [ ! -s pusher.err ] || fail "$(cat pusher.err)"
+}
+
+@test "kill -9 of the pusher and of the server, 500 and 429, cut answers: nothing is missing, what comes again has its id" {
+    serve
+    begin 60
+    for mode in 500 "429 1" half drop ok; do
+        echo "$mode" >mode
+        start_pusher
+        sleep 0.$((RANDOM % 9))
+        kill -9 "$SERVER_PID"
+        sleep 0.3
+        serve
+        sleep 0.$((RANDOM % 9))
+        kill -9 "$PUSHER"
+        wait "$PUSHER" || true
+    done
+    start_pusher
+    before=$(requests 200)
+    wait_until 60 has_taken $((before + 2))
+    touch stop
+    wait "$PROGRAM"
+    stop_pusher
+    same "$(each_once)" "$(shown)"
+}
+
+@test "an outage is said once, and its end; what was used meanwhile is sent in windows of its time" {
+    PORT=$(free_port /usr/bin/python3)
+    begin 60
+    start_pusher
+    wait_until 30 grep -q "Connection refused\|connect" pusher.err
+    sleep 2.5
+    serve
+    wait_until 60 has_taken 3
+    touch stop
+    wait "$PROGRAM"
+    stop_pusher
+    lines_of pusher.err 2 'takes profiles again'
+    same "$(sum)" "$(shown)"
+    [ "$(/usr/bin/python3 "$SERVER" windows taken)" -ge 3 ]
+    [ "$(requests 400)" -eq 0 ]
+}
+
+@test "what a server answers is told in one line with what to do; what it will take later stays" {
+    record 1
+    serve
+    wanted=$(shown)
+    for protocol in pyroscope otlp parca; do
+        echo token x >mode
+        refused 1 "invalid token; check the token" $protocol
+        PYPROF_PUSH_HEADERS='Authorization=Bearer%20y' refused 1 "401" $protocol
+    done
+    echo 404 >mode
+    refused 1 "404 .*another kind of server" pyroscope
+    echo page >mode
+    refused 1 "another kind of server" otlp
+    echo moved >mode
+    refused 1 "301 .*http://127.0.0.1:1/elsewhere" parca
+    echo never >mode
+    push otlp --timeout 1s & waiting=$!
+    wait_until 30 grep -q "timed out" push.err
+    kill -9 "$waiting"
+    wait "$waiting" || true
+    # nothing of it is lost
+    for protocol in pyroscope otlp parca; do
+        : >taken
+        echo token x >mode
+        printf '# ours\nAuthorization: Bearer x\n' >headers
+        push $protocol --headers headers
+        [ "$(sum)" = "$wanted" ] || fail "$protocol: $(sum) of $wanted: $(cat push.err)"
+    done
+}
+
+@test "a window that is refused is given up and counted, a large one is divided" {
+    record 1
+    cp -r pyprof.out again
+    serve
+    wanted=$(shown)
+    echo smaller 2 >mode
+    push pyroscope
+    [ "$(sum)" = "$wanted" ] && [ "$(requests 413)" -gt 0 ] || fail "$(sum) of $wanted: $(cat push.err)"
+    echo 400 >mode
+    refused 1 "400 .*as the test wants it; this window is given up" parca
+    echo partial >mode
+    refused 1 "too small; this window is given up" otlp
+    "$PYPROF" push --status pyprof.out >status.txt
+    [ "$(grep -c "1 window .* lost: refused" status.txt)" -eq 2 ] || fail "$(cat status.txt)"
+}
+
+@test "a token is neither in curl's arguments nor in its environment" {
+    record 1
+    serve
+    mkdir bin
+    printf '#!/bin/sh\n{ echo "$@"; env; } >>%s/seen\nexec %s "$@"\n' "$PWD" "$(command -v curl)" >bin/curl
+    chmod +x bin/curl
+    CURL_PATH=$PWD/bin:$PATH PYPROF_PUSH_HEADERS='Authorization=Bearer%20hidden' push pyroscope
+    grep -q 'Bearer hidden' taken || fail "$(cat taken)"
+    [ -s seen ] && ! grep -qi 'hidden' seen || fail "$(cat seen)"
+    rm bin/curl
+    CURL_PATH=$PWD/bin refused 1 "install curl" otlp
+}
+
+@test "a wrong command line is refused with status 2" {
+    PORT=1
+    mkdir pyprof.out
+    for url in http://a pyroscope+ftp://a otlp+http://a:99999 pyroscope+http://u:p@a ""; do
+        usage push --to "$url"
+    done
+    usage push
+    usage run --push http://a -- true
+    PYPROF_PUSH_HEADERS=nothing refused 2 "PYPROF_PUSH_HEADERS is not" otlp
+    PYPROF_PUSH_HEADERS='a=b%0ac: d' refused 2 "PYPROF_PUSH_HEADERS is not" otlp
+    refused 2 "missing: No such file" otlp --headers missing
+    refused 1 "no profiles there" pyroscope
+    rm -r pyprof.out
+    refused 1 "No such file" pyroscope
+}
+
+@test "a damaged or planted state is told, the last one holds, and nothing is sent twice" {
+    record 0.5
+    serve
+    push pyroscope
+    record 0.5
+    push pyroscope
+    state=$(echo pyprof.out/push-*.state)
+    sed -i 's/^sent .*/sent 9 9/' "$state"
+    before=$(requests 200)
+    refused 0 "is damaged" pyroscope
+    # the state before it does not know of the last window
+    [ "$(each_once)" = "$(shown)" ] || fail "$(each_once), report has $(shown)"
+    [ "$(requests 200)" -le $((before + 1)) ]
+    rm "$state"*
+    echo kept >target
+    ln -s "$PWD/target" "$state"
+    refused 0 "is damaged, or not ours" pyroscope
+    [ "$(cat target)" = kept ] && [ ! -L "$state" ]
+}
+
+# set_until SECONDS [forget]: in the state, from now on; without its files.
+set_until() {
+    /usr/bin/python3 - "$1" pyprof.out/push-*.state "${2:-}" <<'PY'
+import re, sys, time, zlib
+text = open(sys.argv[2]).read()
+if sys.argv[3]:
+    text = re.sub("(?m)^file .*\n", "", text)
+text = re.sub(r"until \d+", "until %d" % ((time.time() + float(sys.argv[1])) * 1e9), text)
+text = text[: text.index("\nend ") + 1]
+open(sys.argv[2], "w").write(text + "end %08x\n" % zlib.crc32(text.encode()))
+PY
+}
+
+@test "the clock is set back or forward: everything is sent once, in time that the server takes" {
+    record 0.5
+    serve
+    push pyroscope
+    set_until 3000
+    record 0.5
+    refused 0 "clock was set back" pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum), report has $(shown)"
+    set_until -6000
+    record 0.5
+    push pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum), report has $(shown)"
+    [ "$(requests 400)" -eq 0 ]
+}
+
+@test "what is too old for Pyroscope is counted and told once; others take it, in windows of its time" {
+    mkdir pyprof.out
+    "$BUILD/bench/make_logs" pyprof.out 2 1 >made.txt
+    serve
+    push pyroscope
+    [ "$(requests 200)" -eq 0 ]
+    set_until -99999999 forget
+    refused 0 "nothing older than 55 minutes" pyroscope
+    "$PYPROF" push --status pyprof.out >status.txt
+    grep -q "lost: too old" status.txt || fail "$(cat status.txt)"
+    push otlp --window 10s
+    same "$(sum)" "$(shown)"
+}
+
+@test "a certificate that does not fit is told; with its authority it is taken" {
+    command -v openssl || skip "no openssl"
+    record 0.5
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out cert.pem -days 2 -subj /CN=localhost \
+        -addext subjectAltName=IP:127.0.0.1 2>openssl.err
+    serve cert.pem key.pem
+    url="otlp+https://127.0.0.1:$PORT"
+    status=0
+    "$PYPROF" push --once --to "$url" pyprof.out 2>push.err || status=$?
+    [ "$status" -eq 1 ] && lines_of push.err 1 'certificate.*CURL_CA_BUNDLE'
+    CURL_CA_BUNDLE=cert.pem "$PYPROF" push --once --to "$url" pyprof.out
+    [ "$(sum)" = "$(shown)" ]
+}
+
+@test "pyprof run --push sends the run and its last window; the command does not see the token" {
+    serve
+    PYPROF_PUSH_HEADERS=x-scope-orgid=t1 "$PYPROF" run --push "pyroscope+http://127.0.0.1:$PORT" -- "$PYTHON" -c 'import os, time
+end = time.time() + 1
+while time.time() < end:
+    sum(range(1000))
+print(os.environ.get("PYPROF_PUSH_HEADERS"))' >out.txt 2>err.txt
+    [ "$(cat out.txt)" = None ]
+    grep -q '"X-Scope-OrgID": "t1"' taken || fail "$(cat taken)"
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum), report has $(shown): $(cat err.txt)"
+    [ -z "$(find pyprof.out -name '*.state*')" ]
+    # without a server the command is as without us, and what was not sent is in the logs
+    kill -9 "$SERVER_PID"
+    status=0
+    "$PYPROF" run --push "pyroscope+http://127.0.0.1:$PORT" -- "$PYTHON" -c 'import sys; sum(range(9000000)); sys.exit(7)' 2>err.txt || status=$?
+    [ "$status" -eq 7 ] || fail "status $status: $(cat err.txt)"
+}
+
+@test "contrib: the unit, the side-car and the compose file are what systemd, Kubernetes and Docker take, with commands that there are" {
+    sed "s,/usr/local/bin/pyprof,$PYPROF," "$ROOT/contrib/systemd/pyprof-push@.service" >pyprof-push@.service
+    if command -v systemd-analyze; then
+        systemd-analyze verify ./pyprof-push@app.service 2>verify.txt || ! grep 'pyprof-push' verify.txt || fail "$(cat verify.txt)"
+        ! grep 'pyprof-push.*\(Unknown\|rror\)' verify.txt || fail "$(cat verify.txt)"
+    fi
+    serve
+    record 0.5
+    venv=$("$ROOT/tests/venv.sh" "$BUILD/venv/yaml" /usr/bin/python3 pyyaml) || skip "no PyYAML"
+    "$venv/bin/python" - "$ROOT/contrib" "$PYPROF" "$PORT" <<'PY'
+import re, subprocess, sys, yaml
+contrib, pyprof, port = sys.argv[1:]
+pod = yaml.safe_load(open(contrib + "/kubernetes/pod.yaml"))["spec"]
+(sidecar,) = yaml.safe_load(open(contrib + "/kubernetes/push.yaml"))["spec"]["initContainers"]
+mounts = {m["mountPath"]: m["name"] for c in pod["containers"] for m in c["volumeMounts"]}
+(mount,) = sidecar["volumeMounts"]
+assert mounts[mount["mountPath"]] == mount["name"], mounts
+assert sidecar["restartPolicy"] == "Always" and sidecar["securityContext"] == pod["containers"][0]["securityContext"]
+services = yaml.safe_load(open(contrib + "/pyroscope/compose.yaml"))["services"]
+dockerfile = open(contrib + "/docker/Dockerfile").read()
+for service in services.values():
+    assert "build" not in service or re.search(r" AS %s\n" % service["build"]["target"], dockerfile), service
+unit = re.search(r"ExecStart=\S+ (.*)", open(contrib + "/systemd/pyprof-push@.service").read()).group(1)
+for command in sidecar["args"], services["push"]["command"], unit.split():
+    words = [re.sub(r"^(\w+\+http://).*|^\$.*", lambda m: (m.group(1) or "otlp+http://") + "127.0.0.1:" + port, w) for w in command]
+    words[-1] = "pyprof.out"
+    subprocess.run([pyprof, words[0], "--once", *words[1:]], check=True)
+PY
+    has_taken 2
+}
+
+# bats test_tags=long
+@test "a real OpenTelemetry collector takes what is pushed, and has its sum, times and names" {
+    command -v go || skip "no go"
+    collector=$("$ROOT/tests/collector.sh" "$BUILD/collector" 2>collector.err 3>&-) || skip "the collector cannot be built: $(cat collector.err)"
+    record 1.2
+    PORT=$(free_port /usr/bin/python3)
+    cat >collector.yaml <<END
+receivers: {otlp: {protocols: {http: {endpoint: "127.0.0.1:$PORT"}}}}
+exporters: {file: {path: ./profiles.json}}
+service: {telemetry: {metrics: {level: none}}, pipelines: {profiles: {receivers: [otlp], exporters: [file]}}}
+END
+    "$collector" --config collector.yaml --feature-gates=service.profilesSupport >collector.log 2>&1 3>&- &
+    SERVER_PID=$!
+    wait_until 60 grep -q 'Everything is ready' collector.log
+    POD_NAME=shop-1 push otlp --window 1s
+    kill -TERM "$SERVER_PID"
+    wait "$SERVER_PID"
+    SERVER_PID=
+    /usr/bin/python3 - "$(shown)" <<'PY'
+import json, sys, time
+total = windows = 0
+for line in open("profiles.json"):
+    data = json.loads(line)
+    strings = data["dictionary"]["stringTable"]
+    for resource in data["resourceProfiles"]:
+        keys = {strings[int(a["keyStrindex"])] if "keyStrindex" in a else a["key"]: a["value"] for a in resource["resource"]["attributes"]}
+        texts = {k: v["stringValue"] if "stringValue" in v else strings[int(v["stringValueStrindex"])] for k, v in keys.items()}
+        assert texts["service.name"] == "shop" and texts["k8s.pod.name"] == "shop-1", texts
+        for profile in (p for s in resource["scopeProfiles"] for p in s["profiles"]):
+            assert strings[int(profile["sampleType"]["typeStrindex"])] == "cpu", profile["sampleType"]
+            assert abs(time.time() - int(profile["timeUnixNano"]) / 1e9) < 100 and int(profile["durationNano"]) > 4e8
+            assert len(profile["profileId"]) == 32
+            total += sum(int(v) for s in profile["samples"] for v in s["values"])
+            windows += 1
+assert windows and total == int(sys.argv[1]), (windows, total, sys.argv[1])
+PY
+}

@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "../cli/options.h"
+#include "sender.h"
+
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define WINDOW_NS     (15 * NS_PER_SECOND)
+#define TIMEOUT_NS    (10 * NS_PER_SECOND)
+#define PYROSCOPE_NS  (55 * 60 * NS_PER_SECOND) /* it refuses what is an hour old */
+#define LOCK_TRIES    10
+#define LOCK_WAIT_NS  (NS_PER_SECOND / 10)
+#define WAIT_NS       NS_PER_SECOND /* for a directory that is not there yet */
+
+/* Returns the directory of the logs, where the state is. The caller frees. */
+static char *state_directory(const struct pt_cli *cli)
+{
+    const char *path = cli->argument_count ? cli->arguments[0] : NULL;
+    struct stat status;
+    if (!path)
+        return pt_default_directory();
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/')
+        length--;
+    if (stat(path, &status) != 0 || S_ISDIR(status.st_mode))
+        return pt_strndup(path, length);
+    const char *slash = strrchr(path, '/');
+    return slash ? pt_strndup(path, (size_t)(slash - path) + (slash == path)) : pt_strdup(".");
+}
+
+static void print_state(void *data, const struct pt_push_state *state)
+{
+    PT_AUTO_BUFFER text = {0};
+    (void)data;
+    pt_push_state_describe(&text, state);
+    if (state->run)
+        pt_buffer_format(&text, " (run %s)", state->run);
+    puts(text.data);
+}
+
+static int show_status(const char *directory)
+{
+    if (!pt_push_each_state(directory, print_state, NULL))
+        printf("Nothing has been pushed from %s.\n", directory);
+    return PT_EXIT_OK;
+}
+
+/* Waits for the directory, which the first process makes. Returns false if it does not come. */
+static bool wait_for_directory(struct pt_push_sender *sender, const char *directory, bool quiet)
+{
+    struct stat status;
+    while (stat(directory, &status) != 0) {
+        if ((sender->once || errno != ENOENT) && !quiet)
+            pt_error("%s: %s", directory, strerror(errno));
+        if (sender->once || errno != ENOENT || sender->stopping)
+            return false;
+        if (!quiet)
+            pt_message("waiting for %s", directory);
+        quiet = true;
+        pt_push_wait(sender, WAIT_NS);
+    }
+    return true;
+}
+
+/* A request that was on its way may outlive a pusher that was killed, for a moment. */
+static bool take_lock(struct pt_push_sender *sender, const char *directory, const char *target)
+{
+    long pid;
+    int lock = pt_push_lock(directory, target, &pid);
+    for (int i = 0; i < LOCK_TRIES && lock < 0 && errno == EWOULDBLOCK; i++) {
+        pt_push_wait(sender, LOCK_WAIT_NS);
+        lock = pt_push_lock(directory, target, &pid);
+    }
+    if (lock >= 0)
+        return true;
+    if (errno == EWOULDBLOCK)
+        pt_error("process %ld pushes %s to %s already", pid, directory, target);
+    else
+        pt_error("cannot write to %s, where the state of what was sent has to be: %s", directory, strerror(errno));
+    return false;
+}
+
+/* Sends windows until a signal comes, once all that there is. */
+static enum pt_push_end push(struct pt_push_sender *sender)
+{
+    struct pt_push_reader *reader = sender->reader;
+    uint64_t before = pt_clock_ns(CLOCK_MONOTONIC);
+    uint32_t random = 0;
+    bool said = false;
+    /* Pushers that were started at once, on many hosts, do not send at once. */
+    if (getrandom(&random, sizeof random, GRND_NONBLOCK) == sizeof random && !sender->once && !sender->stopping)
+        pt_push_wait(sender, (uint64_t)((double)reader->window_ns * random / UINT32_MAX));
+    for (;;) {
+        bool last = sender->once || sender->stopping; /* what came before the signal is in this batch */
+        uint64_t begun = pt_clock_ns(CLOCK_MONOTONIC), now = pt_clock_ns(CLOCK_REALTIME);
+        if (reader->state->until_unix_ns > now && !said)
+            pt_message("the clock was set back: windows have the time that it shows now");
+        said = reader->state->until_unix_ns > now;
+        pt_push_reader_read(reader, now, begun - before);
+        if (last && !sender->once) /* there is time for a try, however long it took to read */
+            sender->deadline += pt_clock_ns(CLOCK_MONOTONIC) - begun;
+        before = begun;
+        bool more = reader->more;
+        enum pt_push_end end = pt_push_send(sender);
+        if (end != PT_PUSH_DONE)
+            return end;
+        pt_push_reader_next(reader);
+        if (last && (!more || (sender->stopping && begun >= sender->deadline)))
+            return more ? PT_PUSH_LEFT : PT_PUSH_DONE;
+        if (more || sender->stopping)
+            continue;
+        uint64_t took = pt_clock_ns(CLOCK_MONOTONIC) - begun;
+        pt_push_wait(sender, took < reader->window_ns ? reader->window_ns - took : 0);
+    }
+}
+
+static int push_all(const struct pt_cli *cli, const struct pt_push_target *target, const char *directory)
+{
+    PT_AUTO(pt_push_state_free) struct pt_push_state state = {0};
+    PT_AUTO(pt_push_reader_free)
+    struct pt_push_reader reader = {
+        .target = target,
+        .state = &state,
+        .directory = directory,
+        .labels = cli->labels,
+        .window_ns = cli->window_ns ? cli->window_ns : WINDOW_NS,
+        .oldest_ns = target->url.protocol == PT_PUSH_PYROSCOPE ? PYROSCOPE_NS : UINT64_MAX,
+        .request = cli->request,
+    };
+    PT_AUTO(pt_push_sender_free) struct pt_push_sender sender = {.reader = &reader, .once = cli->once};
+    if (!wait_for_directory(&sender, directory, cli->with_parent))
+        return PT_EXIT_DATA;
+    if (!take_lock(&sender, directory, target->url.text))
+        return PT_EXIT_DATA;
+    if (cli->once && !pt_each_log(directory, NULL, NULL)) {
+        pt_error("%s: there are no profiles there", directory);
+        return PT_EXIT_DATA;
+    }
+    reader.request.all = !reader.request.run;
+    pt_push_state_load(&state, directory, target->url.text, reader.request.run);
+    enum pt_push_end end = push(&sender);
+    if (end == PT_PUSH_LEFT)
+        pt_message("%s: what is left of the logs was not sent; another 'pyprof push' sends it", target->url.text);
+    if (end == PT_PUSH_DONE && reader.request.run && sender.stopping)
+        pt_push_state_remove(&state, directory);
+    return end == PT_PUSH_DONE && !(cli->once && state.refused.windows) ? PT_EXIT_OK : PT_EXIT_DATA;
+}
+
+int pt_cmd_push(const struct pt_cli *cli)
+{
+    PT_AUTO(pt_push_target_free)
+    struct pt_push_target target = {.service = cli->service,
+                                    .headers_file = cli->headers,
+                                    .timeout_ns = cli->duration_ns ? cli->duration_ns : TIMEOUT_NS};
+    PT_AUTO_FREE char *directory = state_directory(cli);
+    if (cli->status)
+        return show_status(directory);
+    const char *wrong =
+        cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : "missing --to URL: 'pyprof push --help'";
+    if (!wrong && cli->window_ns && cli->window_ns < NS_PER_SECOND)
+        wrong = "--window takes a second or more";
+    PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
+    if (wrong) {
+        pt_error("%s", wrong);
+        return PT_EXIT_USAGE;
+    }
+    if (!pt_push_headers(&target, &headers))
+        return PT_EXIT_USAGE;
+    pt_push_target_read(&target);
+    pt_push_block_signals();
+    if (cli->with_parent) /* `pyprof run --push`, which may be killed */
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return push_all(cli, &target, directory);
+}
