@@ -29,8 +29,9 @@ struct pt_cli {
     struct pt_load_request request; /* the paths, runs and samples to read; commands copy it and set what to keep */
     bool intervals, lines, threads, processes, gil, json, ci, traces, full, no_pager;
     const char *output, *format, *unit, *by, *sort, *native, *callers, *callees; /* NULL: not given */
-    uint64_t delay_ns, duration_ns;                                              /* 0: not given, as of the next ones */
-    double fail_above;                                                           /* per cent */
+    const char *listen, *token_file;
+    uint64_t delay_ns, duration_ns;  /* 0: not given, as of the next ones */
+    double fail_above;               /* per cent */
     uint32_t top, count, hz, repeat; /* rows of a table, number of screens, samples per second, runs; 0: not given */
     char **arguments;                /* the operands, NULL at the end; they point into argv */
     int argument_count;
@@ -110,6 +111,7 @@ int pt_cmd_annotate(const struct pt_cli *cli);
 int pt_cmd_merge(const struct pt_cli *cli);
 int pt_cmd_ctl(const struct pt_cli *cli);
 int pt_cmd_compact(const struct pt_cli *cli);
+int pt_cmd_serve(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
 int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);
