@@ -77,7 +77,7 @@ static char *read_token(const char *path)
         return NULL;
     text[length] = '\0';
     size_t token = strcspn(text, "\r\n");
-    if (token < FEWEST_BYTES || text[strspn(text, "\r\n") + token] || strcspn(text, " \t") < token) {
+    if (token < FEWEST_BYTES || text[token + strspn(text + token, "\r\n")] || strcspn(text, " \t") < token) {
         pt_error("--token-file: %s must have one line of at least %d characters without blanks; for instance: "
                  "openssl rand -hex 32",
                  path, FEWEST_BYTES);

@@ -1,0 +1,217 @@
+# pyprof serve: what it answers to polite and to hostile clients, to pprof and to Prometheus.
+load lib/helper
+
+# serve [OPTIONS...]: sets SERVER, AT (host and port) and URL.
+serve() {
+    "$PYPROF" serve --listen 127.0.0.1:0 "$@" 2>served.txt 3>&- 5>&- &
+    SERVER=$!
+    wait_until 30 grep -q '^pyprof: http' served.txt || fail "$(cat served.txt)"
+    URL=$(grep -o 'http://[^/]*' served.txt)
+    AT=${URL#http://}
+}
+
+# begin PROCESSES NAME...: endpoints.py under the library.
+begin() {
+    mkfifo orders
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF PYTHONPATH=$ROOT/contrib/python \
+        "$PYTHON" "$WORKLOADS/endpoints.py" "$@" <orders >truth.txt 2>err.txt 3>&- &
+    PROGRAM=$!
+    exec 5>orders
+}
+
+end() {
+    exec 5>&-
+    wait "$PROGRAM"
+    # its children, too
+    wait_until 60 eval '[ "$(wc -l <truth.txt)" -ge '"$1"' ]'
+}
+
+end_of_test() {
+    exec 5>&-
+    for process in ${SERVER:-} ${PROGRAM:-} ${OTHER:-}; do
+        kill "$process" 2>/dev/null || true
+    done
+}
+
+get() {
+    curl -g -s -S --fail-with-body --max-time 60 "$URL$1" "${@:2}"
+}
+
+# status PATH [OPTIONS OF curl...]
+status() {
+    curl -g -s -o body.txt -w '%{http_code}' --max-time 60 "$URL$1" "${@:2}"
+}
+
+client() {
+    ${READ%% *} "$ROOT/tests/bats/lib/http_clients.py" "$1" "$AT" "${@:2}" || fail "is not answered so"
+}
+
+# metric NAME: the sum of its values.
+metric() {
+    get /metrics | awk -v name="$1" '$1 == name || index($1, name "{") == 1 { sum += $NF } END { printf "%.9f\n", sum }'
+}
+
+has_all() {
+    local cpu
+    cpu=$(metric pyprof_cpu_seconds_total)
+    [ "$cpu" = "$(info | reader_of 'total["cpu_ns"] / 1e9')" ]
+}
+
+# reader_of EXPRESSION: of the JSON of info.
+reader_of() {
+    ${READ%% *} -c 'import json, sys
+total = json.load(sys.stdin)["total"]
+print(f"{eval(sys.argv[1]):.9f}")' "$1"
+}
+
+need_promtool() {
+    command -v promtool >/dev/null && return
+    [ -z "${CI:-}" ] || fail "promtool is missing (package prometheus)"
+    skip "promtool is missing (package prometheus)"
+}
+
+@test "no runs yet, then two processes with endpoints: /metrics counts what the program and info say" {
+    serve
+    [ "$(status /metrics)" = 200 ] || fail "$(cat body.txt)"
+    [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
+    grep -q 'No such file' body.txt || fail "$(cat body.txt)"
+    begin 2 /cart '/search "odd\name"'
+    wait_until 60 eval '[ "$(metric pyprof_processes)" = 2.000000000 ]'
+    wait_until 60 eval '[ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]'
+    get /metrics >metrics.txt
+    [ "$(grep -c '^pyprof_process_cpu_seconds_total{' metrics.txt)" = 2 ] || fail "$(cat metrics.txt)"
+    grep -q 'endpoint="/search \\"odd\\\\name\\""' metrics.txt || fail "$(cat metrics.txt)"
+    end 4
+    wait_until 60 has_all || fail "$(get /metrics) $(info)"
+    [ "$(metric pyprof_processes)" = 0.000000000 ] || fail "$(get /metrics)"
+    [ "$(metric pyprof_own_cpu_seconds_total)" = "$(info | reader_of 'total["own_ns"] / 1e9')" ]
+    [ "$(metric pyprof_samples_total)" = "$(info | reader_of 'total["samples"]')" ]
+    # By endpoint as the report has it, and as many requests as the program made.
+    get '/api/report.json?by=endpoint' >report.json
+    get /metrics >metrics.txt
+    ${READ%% *} - <<'END'
+import json, re
+
+metrics = {}
+for line in open("metrics.txt"):
+    found = re.match(r'pyprof_endpoint_(cpu_seconds|requests)_total\{endpoint="((?:[^"\\]|\\.)*)"\} ([0-9.]+)$', line)
+    if found:
+        metrics[found[1], found[2].replace('\\"', '"').replace("\\\\", "\\")] = float(found[3])
+for row in json.load(open("report.json"))["by"]:
+    name = row["value"] or "(none)"
+    assert abs(metrics["cpu_seconds", name] - row["cpu_ns"] / 1e9) < 0.05, (name, row, metrics)
+truth = {}
+for line in open("truth.txt"):
+    name, used, count = line.rsplit(" ", 2)
+    truth[name] = truth.get(name, 0) + int(count)
+for name in truth:
+    assert metrics["requests", name] == truth[name], (name, truth, metrics)
+END
+}
+
+@test "promtool has nothing to say about /metrics" {
+    need_promtool
+    serve
+    begin 1 /cart
+    wait_until 60 eval '[ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]'
+    get /metrics | promtool check metrics >said.txt 2>&1 || fail "$(cat said.txt)"
+    [ ! -s said.txt ] || fail "$(cat said.txt)"
+}
+
+@test "each path has its content; a page runs no script but its own" {
+    begin 1 /cart
+    serve
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    cp body.txt flame.html
+    grep -q 'Content-Security-Policy' flame.html
+    [ "$(status /)" = 200 ]
+    grep -q "connect-src 'self'; frame-src 'self'; script-src 'sha256-" body.txt || fail "$(head body.txt)"
+    get /api/runs.json | ${READ%% *} -c 'import json, sys; assert len(json.load(sys.stdin)["runs"]) == 1'
+    get /api/status.json | ${READ%% *} -c 'import json, sys; assert json.load(sys.stdin)["running"] == 1'
+    get '/api/report.json?by=endpoint&focus=endpoint%3D%2Fcart' | ${READ%% *} -c 'import json, sys
+values = json.load(sys.stdin)["by"]
+assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
+    [ "$(status '/api/report.json?focus=[')" = 400 ] || fail "$(cat body.txt)"
+    grep -q 'regular expression' body.txt || fail "$(cat body.txt)"
+    [ "$(status '/api/report.json?focus=nothing_like_this')" = 404 ] || fail "$(cat body.txt)"
+    [ "$(status /debug/pprof/heap)" = 404 ] && [ "$(status /debug/pprof/)" = 404 ] && [ "$(status /favicon.ico)" = 404 ]
+    [ "$(status '/debug/pprof/profile?seconds=x')" = 400 ] && [ "$(status '/debug/pprof/profile?seconds=99999')" = 400 ]
+}
+
+@test "an address that others reach needs a token; a request without it, or with another, is refused" {
+    ! "$PYPROF" serve --listen 0.0.0.0:0 2>said.txt || fail "is served"
+    grep -q -e '--token-file' said.txt || fail "$(cat said.txt)"
+    ! "$PYPROF" serve --listen '[::]:0' 2>said.txt || fail "is served"
+    ! "$PYPROF" serve --listen example.com:80 2>said.txt || fail "is served"
+    ! "$PYPROF" serve --listen 127.0.0.1:99999 2>said.txt || fail "is served"
+    echo short >token
+    ! "$PYPROF" serve --token-file token 2>said.txt || fail "is served"
+    ! "$PYPROF" serve --token-file missing 2>said.txt || fail "is served"
+    echo 0123456789abcdef0123456789abcdef >token
+    serve --listen 0.0.0.0:0 --token-file token
+    URL=http://127.0.0.1:${URL##*:}
+    [ "$(status /metrics)" = 401 ] || fail "$(cat body.txt)"
+    for wrong in 'Bearer 0123456789abcdef0123456789abcdee' 'Bearer 0123456789abcdef' 'Bearer' 'Basic 0123456789abcdef0123456789abcdef' \
+        'Bearer 0123456789abcdef0123456789abcdef0'; do
+        [ "$(status /metrics -H "Authorization: $wrong")" = 401 ] || fail "accepted: $wrong"
+    done
+    right='Authorization: Bearer 0123456789abcdef0123456789abcdef'
+    [ "$(status /metrics -H "$right")" = 200 ] || fail "$(cat body.txt)"
+    # A name of the machine does no harm to requests that have a secret.
+    [ "$(status /metrics -H "$right" -H 'Host: app.example:4040')" = 200 ] || fail "$(cat body.txt)"
+}
+
+@test "a port that is taken, a file in place of a directory, two directories: one line" {
+    serve
+    ! "$PYPROF" serve --listen "$AT" 2>said.txt || fail "is served"
+    grep -q 'already in use' said.txt || fail "$(cat said.txt)"
+    touch file
+    ! "$PYPROF" serve file 2>said.txt || fail "is served"
+    ! "$PYPROF" serve a b 2>said.txt || fail "is served"
+    [ "$(wc -l <said.txt)" = 1 ]
+}
+
+@test "only GET and HEAD of HTTP/1, and nothing that is not well formed" {
+    serve
+    client strict
+}
+
+@test "a thousand connections that send nothing, half a request, or a byte now and then, keep no other client out" {
+    serve
+    client crowd
+}
+
+@test "clients that do not take their answers, or wait for long, keep no other client out" {
+    begin 1 /cart
+    serve
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    client unread
+    client waiting
+}
+
+@test "memory after a thousand requests is that after ten" {
+    begin 1 /cart
+    serve
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    client memory "$SERVER"
+}
+
+@test "the directory vanishes and comes back; SIGKILL leaves no process and no port" {
+    begin 1 /cart
+    serve
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    end 1
+    rm -r pyprof.out
+    [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
+    [ "$(status /metrics)" = 200 ] || fail "$(cat body.txt)"
+    rm orders
+    begin 1 /again
+    wait_until 60 eval 'get /metrics | grep -q /again' || fail "$(get /metrics)"
+    status '/debug/pprof/profile?seconds=30' >status.txt 3>&- 5>&- &
+    OTHER=$!
+    kill -KILL "$SERVER"
+    wait "$OTHER" || true
+    [ -z "$(pgrep -P "$SERVER")" ]
+    serve --listen "$AT"
+    [ "$(status /flame)" = 200 ] || fail "$(cat body.txt)"
+}
