@@ -215,3 +215,129 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     serve --listen "$AT"
     [ "$(status /flame)" = 200 ] || fail "$(cat body.txt)"
 }
+
+need_go() {
+    command -v go >/dev/null && return
+    [ -z "${CI:-}" ] || fail "go is missing (package golang-go)"
+    skip "go is missing (package golang-go)"
+}
+
+# raw SECONDS: what pprof makes of the endpoint, in SECONDS.txt.
+raw() {
+    PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -raw "$URL/debug/pprof/profile?seconds=$1" >"$1.txt" 2>"$1.err" 3>&- 5>&- || fail "$(cat "$1.err")"
+}
+
+# window SECONDS: sets FROM and TO, as --from and --to take them, and NS, the sum of the samples.
+window() {
+    read -r FROM TO NS < <(${READ%% *} - "$1.txt" <<'END'
+import datetime, re, sys
+
+text = open(sys.argv[1]).read()
+day, clock, fraction = re.search(r"^Time: (\S+) (\d+:\d+:\d+)\.?(\d*) \+0000", text, re.M).groups()
+duration = float(re.search(r"^Duration: ([0-9.]+)", text, re.M)[1])
+end = datetime.datetime.fromisoformat(f"{day}T{clock}") + datetime.timedelta(seconds=duration)
+lines = text.split("\nSamples:\n")[1].split("\nLocations\n")[0].splitlines()
+at = [name.split("/")[0] for name in lines[0].replace("[dflt]", "").split()].index("cpu")
+rows = [re.match(r" +((?:-?\d+ +)*-?\d+):", line) for line in lines[1:]]
+fraction = f".{fraction}" if fraction else ""
+print(f"{day}T{clock}{fraction}Z", f"{end.isoformat()}{fraction}Z", sum(int(row.group(1).split()[at]) for row in rows if row))
+END
+    )
+}
+
+@test "go tool pprof scrapes two windows at once: each is the report of its own time, and another client is served meanwhile" {
+    need_go
+    serve
+    begin 2 /cart
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    raw 3 &
+    OTHER=$!
+    raw 2
+    [ "$(status /metrics)" = 200 ]
+    wait "$OTHER"
+    for seconds in 2 3; do
+        grep -qE "^Duration: $seconds(\$|[^.0-9])" $seconds.txt || fail "$(head -n 8 $seconds.txt)"
+        window $seconds
+        "$PYPROF" report --json --all --from "$FROM" --to "$TO" >report.json 2>report.err
+        [ "$NS" -gt 500000000 ] || fail "$NS in $seconds s"
+        between $((NS - NS / 1000)) "$(reader field report.json shown_ns)" $((NS + NS / 1000)) "of $FROM to $TO"
+    done
+    cat <<'END' >headers.txt
+content-type: application/octet-stream
+x-content-type-options: nosniff
+content-disposition: attachment; filename="profile"
+END
+    curl -s -D said.txt -o one.pb.gz "$URL/debug/pprof/profile?seconds=1"
+    [ "$(grep -ciFf headers.txt said.txt)" = 3 ] || fail "$(cat said.txt)"
+    ! grep -qi '^content-encoding' said.txt || fail "$(cat said.txt)"
+}
+
+@test "a window in which nothing ran is an empty profile" {
+    need_go
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.2
+    serve
+    raw 1
+    window 1
+    [ "$NS" = 0 ] || fail "$(cat 1.txt)"
+}
+
+@test "contrib/prometheus: rules hold what their tests say, each expression parses, each metric is there" {
+    need_promtool
+    contrib=$ROOT/contrib/prometheus
+    promtool check rules "$contrib/rules.yml" >said.txt 2>&1 || fail "$(cat said.txt)"
+    promtool test rules "$contrib/rules_test.yml" >said.txt 2>&1 || fail "$(cat said.txt)"
+    promtool check config "$contrib/prometheus.yml" >said.txt 2>&1 || fail "$(cat said.txt)"
+    serve
+    get /metrics >metrics.txt
+    ${READ%% *} - "$contrib" metrics.txt <<'END' >dashboard.yml
+import json, re, sys
+
+contrib, metrics = sys.argv[1:]
+there = set(re.findall(r"^# TYPE (\S+)", open(metrics).read(), re.M))
+dashboard = json.load(open(contrib + "/dashboard.json"))
+expressions = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+assert len(expressions) >= 8 and all(panel["title"] for panel in dashboard["panels"])
+queries = [variable["query"] for variable in dashboard["templating"]["list"]]
+rules = open(contrib + "/rules.yml").read()
+for text in [*expressions, *queries, rules]:
+    for name in re.findall(r"(?<![\w:])pyprof_\w+", text):
+        assert name in there, f"{name} is not in /metrics"
+print("groups:\n  - name: dashboard\n    rules:")
+for number, expression in enumerate(expressions):
+    expression = expression.replace("$__rate_interval", "5m").replace("$job", "a").replace("$instance", "b")
+    assert "$" not in expression, expression
+    print(f"      - record: panel:{number}\n        expr: {json.dumps(expression)}")
+END
+    promtool check rules dashboard.yml >said.txt 2>&1 || fail "$(cat said.txt)"
+}
+
+@test "contrib/systemd/pyprof-serve.service as it is" {
+    command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
+    mkdir units
+    sed "s|=pyprof|=$PYPROF|" "$ROOT/contrib/systemd/pyprof-serve.service" >units/pyprof-serve.service
+    SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no ./units/pyprof-serve.service >verify.txt 2>&1 || fail "$(cat verify.txt)"
+    [ ! -s verify.txt ] || fail "$(cat verify.txt)"
+}
+
+# bats test_tags=long
+@test "Debian's Prometheus scrapes it with a token, and computes what the rules ask for" {
+    need_promtool
+    echo 0123456789abcdef0123456789abcdef >token
+    serve --token-file token
+    begin 1 /cart
+    port=$(free_port "$PYTHON")
+    sed "s|127.0.0.1:4040|$AT|; s|15s|1s|; s|# *authorization:|authorization:|; s|# *credentials_file:.*|  credentials_file: $PWD/token|" \
+        "$ROOT/contrib/prometheus/prometheus.yml" >prometheus.yml
+    cp "$ROOT/contrib/prometheus/rules.yml" .
+    prometheus --config.file prometheus.yml --storage.tsdb.path data --web.listen-address "127.0.0.1:$port" >prometheus.log 2>&1 3>&- 5>&- &
+    OTHER=$!
+    asked() {
+        curl -s -G "127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | ${READ%% *} -c 'import json, sys
+result = json.load(sys.stdin)["data"]["result"]
+sys.exit(not result or float(result[0]["value"][1]) <= 0)'
+    }
+    for expression in 'up{job="pyprof"}' 'rate(pyprof_endpoint_cpu_seconds_total{endpoint="/cart"}[30s])' 'rate(pyprof_endpoint_requests_total{endpoint="/cart"}[30s])' \
+        'pyprof_processes{state="running"}'; do
+        wait_until 60 asked "$expression" || fail "$expression: $(tail -n 5 prometheus.log)"
+    done
+}

@@ -79,6 +79,7 @@ struct pt_load_request {
     const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
     bool by_roots;         /* and it is the first frame of each stack */
     bool middleware;       /* the profile says which functions are (query/group.h) */
+    bool may_be_empty;     /* it is no failure that nothing of the time, or of what else is selected, was recorded */
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;    /* samples are not split by GIL */

@@ -19,6 +19,7 @@
 static void begin(struct pt_counters *counters)
 {
     counters->follow = pt_follow_new(&counters->request, KEEP_NS);
+    counters->follow->own_only = true;
     counters->follow->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - KEEP_NS;
     counters->weight = 0;
     counters->begins++;

@@ -32,11 +32,13 @@ static bool is_token(const char *text, size_t length)
 static enum pt_http check_line(const char *line, size_t length)
 {
     const char *target = memchr(line, ' ', length), *end = line + length;
-    if (!target++ || !is_token(line, (size_t)(target - 1 - line)))
+    if (!target || !is_token(line, (size_t)(target - line)))
         return PT_HTTP_BAD;
+    target++;
     const char *version = memchr(target, ' ', (size_t)(end - target));
-    if (!version++) /* HTTP/0.9 */
+    if (!version) /* HTTP/0.9 */
         return PT_HTTP_BAD;
+    version++;
     if (end - version != 8 || memcmp(version, "HTTP/", 5) != 0 || !isdigit((unsigned char)version[5]) ||
         version[6] != '.' || !isdigit((unsigned char)version[7]))
         return PT_HTTP_BAD;

@@ -14,7 +14,7 @@
 /* Logs are written each second: after this time they have the end of the window. */
 #define LAG_NS    UINT64_C(1200000000)
 #define PROFILE   "/debug/pprof/profile"
-#define SELECTION "from to pid thread not-thread focus ignore hide native run all "
+#define SELECTION "from to last pid thread not-thread focus ignore hide native run all "
 
 /* A path that a command answers. Keys of its query are options of the command. */
 static const struct route {
