@@ -259,7 +259,7 @@ END
         grep -qE "^Duration: $seconds(\$|[^.0-9])" $seconds.txt || fail "$(head -n 8 $seconds.txt)"
         window $seconds
         "$PYPROF" report --json --all --from "$FROM" --to "$TO" >report.json 2>report.err
-        [ "$NS" -gt 500000000 ] || fail "$NS in $seconds s"
+        [ "$NS" -gt 100000000 ] || fail "$NS in $seconds s"
         between $((NS - NS / 1000)) "$(reader field report.json shown_ns)" $((NS + NS / 1000)) "of $FROM to $TO"
     done
     cat <<'END' >headers.txt
