@@ -109,13 +109,15 @@ for name in truth:
 END
 }
 
-@test "promtool has nothing to say about /metrics" {
+@test "promtool has nothing to say about /metrics, which knows what is paused" {
     need_promtool
     serve
     begin 1 /cart
     wait_until 60 eval '[ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]'
     get /metrics | promtool check metrics >said.txt 2>&1 || fail "$(cat said.txt)"
     [ ! -s said.txt ] || fail "$(cat said.txt)"
+    "$PYPROF" ctl pause >said.txt
+    wait_until 60 eval 'get /metrics | grep -qF "pyprof_processes{state=\"paused\"} 1"' || fail "$(get /metrics)"
 }
 
 @test "each path has its content; a page runs no script but its own" {
@@ -169,6 +171,20 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     ! "$PYPROF" serve file 2>said.txt || fail "is served"
     ! "$PYPROF" serve a b 2>said.txt || fail "is served"
     [ "$(wc -l <said.txt)" = 1 ]
+}
+
+@test "in a directory that all may write to, what another user wrote is not served" {
+    [ "$(id -u)" = 0 ] || skip "only root can give a file away"
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.2
+    serve
+    [ "$(status '/api/report.json?all')" = 200 ] || fail "$(cat body.txt)"
+    [ "$(metric pyprof_cpu_seconds_total)" != 0.000000000 ] || fail "$(get /metrics)"
+    chmod 1777 pyprof.out
+    chown 12345 pyprof.out/*.pyprof
+    [ "$(status '/api/report.json?all')" = 404 ] || fail "$(cat body.txt)"
+    kill "$SERVER"
+    serve
+    [ "$(metric pyprof_cpu_seconds_total)" = 0.000000000 ] || fail "$(get /metrics)"
 }
 
 @test "only GET and HEAD of HTTP/1, and nothing that is not well formed" {
@@ -317,6 +333,19 @@ END
     sed "s|=pyprof|=$PYPROF|" "$ROOT/contrib/systemd/pyprof-serve.service" >units/pyprof-serve.service
     SYSTEMD_UNIT_PATH=$PWD/units: systemd-analyze verify --man=no ./units/pyprof-serve.service >verify.txt 2>&1 || fail "$(cat verify.txt)"
     [ ! -s verify.txt ] || fail "$(cat verify.txt)"
+}
+
+@test "the page shows in a browser what runs, with its flame graph, and breaks no policy of its own" {
+    browser=$(command -v chromium chromium-browser google-chrome | head -n 1)
+    [ -n "$browser" ] || skip "chromium is missing"
+    begin 1 /cart
+    serve
+    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --virtual-time-budget=5000 --enable-logging=stderr \
+        --dump-dom "$URL/" >page.html 2>browser.log 3>&- 5>&-
+    grep -q '1 process, [0-9.]* cores busy' page.html || fail "$(cat page.html)"
+    grep -q '<td title="sampled">sampled</td><td [^>]*endpoints.py' page.html || fail "$(cat page.html)"
+    ! grep CONSOLE browser.log || fail "the page has an error"
 }
 
 # bats test_tags=long

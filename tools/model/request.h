@@ -74,6 +74,7 @@ struct pt_load_request {
     int path_count;
     const char *run; /* runs whose id begins with this; NULL: the latest run of a directory */
     bool all;        /* all runs of a directory */
+    bool own_only;   /* but none that another user may have made up (`foreign` in load/files.h), also of all or an id */
 
     struct pt_selection select;
     const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */

@@ -37,6 +37,7 @@ static int run(const struct pt_command_table *commands, struct pt_job_order *ord
     if (!pt_cli_parse(command, (int)order->count, order->words, &cli, &status))
         return status;
     cli.commands = commands;
+    cli.request.own_only = true; /* what others plant, a client cannot tell apart */
     if (order->to_ns) {
         cli.request.select.from = (struct pt_when){.unix_ns = order->from_ns};
         cli.request.select.to = (struct pt_when){.unix_ns = order->to_ns};

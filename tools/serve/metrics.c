@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The counters as Prometheus reads them. */
 #include <inttypes.h>
+#include <string.h>
+#include <sys/utsname.h>
 
 #include "counters.h"
 
 #define COMMAND_BYTES 120 /* of a command line, in a label */
 
-/* Appends a label's value: its text with what the format needs to be escaped; control characters as blanks. */
+/* Appends a label: its text with what the format needs to be escaped; other control characters, which a terminal would
+ * obey, as blanks. */
 static void put_label(struct pt_buffer *text, const char *comma, const char *name, const char *value, size_t most)
 {
     size_t length = strlen(value);
@@ -16,7 +19,10 @@ static void put_label(struct pt_buffer *text, const char *comma, const char *nam
             length--;
     for (size_t i = 0; i < length; i++) {
         unsigned char c = (unsigned char)value[i];
-        pt_buffer_format(text, c == '"' || c == '\\' ? "\\%c" : "%c", c < ' ' || c == 0x7f ? ' ' : c);
+        if (c == '\n')
+            pt_buffer_text(text, "\\n");
+        else
+            pt_buffer_format(text, c == '"' || c == '\\' ? "\\%c" : "%c", c < ' ' || c == 0x7f ? ' ' : c);
     }
     pt_buffer_text(text, "\"");
 }
@@ -49,6 +55,8 @@ static void put_processes(const struct pt_counters *counters, struct pt_buffer *
     static const char by_process[] = "pyprof_process_cpu_seconds_total", states[] = "pyprof_processes";
     const struct pt_profile *profile = counters->follow->profile;
     uint64_t running[2] = {0}, listed = 0;
+    struct utsname here = {0};
+    uname(&here);
     head(text, by_process, "counter",
          "CPU time of each process that runs, since its start; of 100 processes at most, the oldest first.");
     for (uint32_t i = 0; i < profile->processes.count && i < counters->processes.count; i++) {
@@ -59,6 +67,9 @@ static void put_processes(const struct pt_counters *counters, struct pt_buffer *
         if (++listed > PT_MOST_PROCESSES)
             continue;
         pt_buffer_format(text, "%s{pid=\"%" PRIu64 "\"", by_process, process->pid);
+        const char *host = pt_string(profile, process->host);
+        if (strcmp(host, here.nodename) != 0) /* of a container: it may have a pid that another one has, too */
+            put_label(text, ",", "host", host, COMMAND_BYTES);
         if (process->service)
             put_label(text, ",", "service", pt_string(profile, process->service), COMMAND_BYTES);
         put_label(text, ",", "command", pt_string(profile, process->command_line), COMMAND_BYTES);

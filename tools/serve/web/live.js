@@ -30,7 +30,7 @@ async function read(path) {
 
 function showStatus(status) {
     const cores = status.processes.reduce((sum, process) => sum + process.cores, 0);
-    at("summary").textContent = `${status.directory}: ${status.running} processes, ${cores.toFixed(2)} cores busy, ` +
+    at("summary").textContent = `${status.directory}: ${status.running} ${status.running === 1 ? "process" : "processes"}, ${cores.toFixed(2)} cores busy, ` +
         `${status.samples} samples, ${status.lost_samples} lost; profiles take ${(status.disk_bytes / 1e6).toFixed(1)} MB`;
     at("processes").replaceChildren(...status.processes.sort((a, b) => b.cores - a.cores).map((process) =>
         row(cell(process.cores.toFixed(2), true), cell(seconds(process.cpu_ns), true), cell(process.pid, true),
@@ -61,25 +61,25 @@ function repeat(path, show, ms) {
 
 /* What is chosen in the graph is in its address, and stays. */
 function refresh() {
-    const query = at("time").value, frame = at("flame");
-    let hash = "";
-    try {
-        hash = frame.contentWindow.location.hash;
-    } catch { /* nothing was shown before */ }
-    const path = "/flame" + (query ? "?all&" + query : "");
+    const query = at("time").value, path = "/flame" + (query ? "?all&" + query : ""), frame = at("flame").contentWindow;
     at("alone").href = path;
-    frame.contentWindow.location.replace("about:blank");
-    setTimeout(() => frame.contentWindow.location.replace(path + hash), 0);
+    if (frame.location.pathname + frame.location.search === path)
+        frame.location.reload();
+    else
+        frame.location.replace(path);
 }
 
 let timer = 0;
+function setTimer() {
+    const every = Number(at("every").value);
+    clearInterval(timer);
+    timer = every ? setInterval(() => document.hidden || refresh(), every * 1000) : 0;
+}
+
 at("refresh").addEventListener("click", refresh);
 at("time").addEventListener("change", refresh);
-at("every").addEventListener("change", () => {
-    clearInterval(timer);
-    const every = Number(at("every").value);
-    timer = every ? setInterval(() => document.hidden || refresh(), every * 1000) : 0;
-});
+at("every").addEventListener("change", setTimer);
 repeat("/api/status.json", showStatus, STATUS_MS);
 repeat("/api/runs.json", showRuns, RUNS_MS);
 refresh();
+setTimer();
