@@ -19,11 +19,15 @@ begin() {
     exec 5>orders
 }
 
+has_lines() {
+    [ "$(wc -l <truth.txt)" -ge "$1" ]
+}
+
 end() {
     exec 5>&-
     wait "$PROGRAM"
     # its children, too
-    wait_until 60 eval '[ "$(wc -l <truth.txt)" -ge '"$1"' ]'
+    wait_until 60 has_lines "$1"
 }
 
 end_of_test() {
@@ -51,6 +55,23 @@ metric() {
     get /metrics | awk -v name="$1" '$1 == name || index($1, name "{") == 1 { sum += $NF } END { printf "%.9f\n", sum }'
 }
 
+# has_line TEXT: /metrics has it.
+has_line() {
+    get /metrics | grep -qF "$1"
+}
+
+has_samples() {
+    [ "$(status /flame)" = 200 ]
+}
+
+has_requests() {
+    [ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]
+}
+
+runs() {
+    [ "$(metric pyprof_processes)" = "$1.000000000" ]
+}
+
 has_all() {
     local cpu
     cpu=$(metric pyprof_cpu_seconds_total)
@@ -76,8 +97,8 @@ need_promtool() {
     [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
     grep -q 'No such file' body.txt || fail "$(cat body.txt)"
     begin 2 /cart '/search "odd\name"'
-    wait_until 60 eval '[ "$(metric pyprof_processes)" = 2.000000000 ]'
-    wait_until 60 eval '[ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]'
+    wait_until 60 runs 2
+    wait_until 60 has_requests
     get /metrics >metrics.txt
     [ "$(grep -c '^pyprof_process_cpu_seconds_total{' metrics.txt)" = 2 ] || fail "$(cat metrics.txt)"
     grep -q 'endpoint="/search \\"odd\\\\name\\""' metrics.txt || fail "$(cat metrics.txt)"
@@ -113,17 +134,17 @@ END
     need_promtool
     serve
     begin 1 /cart
-    wait_until 60 eval '[ "$(metric pyprof_endpoint_requests_total)" != 0.000000000 ]'
+    wait_until 60 has_requests
     get /metrics | promtool check metrics >said.txt 2>&1 || fail "$(cat said.txt)"
     [ ! -s said.txt ] || fail "$(cat said.txt)"
     "$PYPROF" ctl pause >said.txt
-    wait_until 60 eval 'get /metrics | grep -qF "pyprof_processes{state=\"paused\"} 1"' || fail "$(get /metrics)"
+    wait_until 60 has_line 'pyprof_processes{state="paused"} 1' || fail "$(get /metrics)"
 }
 
 @test "each path has its content; a page runs no script but its own" {
     begin 1 /cart
     serve
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     cp body.txt flame.html
     grep -q 'Content-Security-Policy' flame.html
     [ "$(status /)" = 200 ]
@@ -200,7 +221,7 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
 @test "clients that do not take their answers, or wait for long, keep no other client out" {
     begin 1 /cart
     serve
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     client unread
     client waiting
 }
@@ -208,21 +229,21 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
 @test "memory after a thousand requests is that after ten" {
     begin 1 /cart
     serve
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     client memory "$SERVER"
 }
 
 @test "the directory vanishes and comes back; SIGKILL leaves no process and no port" {
     begin 1 /cart
     serve
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     end 1
     rm -r pyprof.out
     [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
     [ "$(status /metrics)" = 200 ] || fail "$(cat body.txt)"
     rm orders
     begin 1 /again
-    wait_until 60 eval 'get /metrics | grep -q /again' || fail "$(get /metrics)"
+    wait_until 60 has_line /again || fail "$(get /metrics)"
     status '/debug/pprof/profile?seconds=30' >status.txt 3>&- 5>&- &
     OTHER=$!
     kill -KILL "$SERVER"
@@ -265,7 +286,7 @@ END
     need_go
     serve
     begin 2 /cart
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     raw 3 &
     OTHER=$!
     raw 2
@@ -340,7 +361,7 @@ END
     [ -n "$browser" ] || skip "chromium is missing"
     begin 1 /cart
     serve
-    wait_until 60 eval '[ "$(status /flame)" = 200 ]'
+    wait_until 60 has_samples
     "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --virtual-time-budget=5000 --enable-logging=stderr \
         --dump-dom "$URL/" >page.html 2>browser.log 3>&- 5>&-
     grep -q '1 process, [0-9.]* cores busy' page.html || fail "$(cat page.html)"
