@@ -83,7 +83,7 @@ PRELOAD_OBJ := $(call objects,$(shell find preload -name '*.c' -not -path 'prelo
 CHECKED_OBJ := $(if $(CHECKS),$(PRELOAD_OBJ),$(patsubst $(BUILD)/obj/%,$(BUILD)/checked/%,$(PRELOAD_OBJ)))
 # The programs of a wheel have gzip_zlib.c in place of gzip_isal.c.
 TOOLS_OBJ   := $(call objects,$(filter-out %/gzip_zlib.c,$(shell find tools -name '*.c')) preload/common/settings.c preload/common/control.c preload/cpython/layouts.c) \
-               $(BUILD)/obj/page.o
+               $(BUILD)/obj/page.o $(BUILD)/obj/live.o
 GZIP_ZLIB   := $(BUILD)/obj/tools/base/gzip_zlib.o
 TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
@@ -140,16 +140,21 @@ compile-aarch64:
 	@$(MAKE) --no-print-directory BUILD=$(BUILD)/tools-aarch64 CC=aarch64-linux-gnu-gcc \
 	  CPPFLAGS='-idirafter /usr/include' objects
 
-# The page that `pyprof flame` writes, from tools/flame/web. The order of the scripts is that in which they need each other.
+# The pages of `pyprof flame`, from tools/flame/web, and of `pyprof serve`, from tools/serve/web. The order of the scripts is that in which they need each other.
 PAGE := page.html style.css $(addsuffix .js,data text colour uncertainty tree invert layout paint strip table legend svg state search source around \
         filters groups header graph keys main)
 
 $(BUILD)/page.c: tools/flame/web/embed.sh $(addprefix tools/flame/web/,$(PAGE))
 	@mkdir -p $(@D)
 	@echo '  PAGE $@'
-	$(QUIET)sh $^ > $@
+	$(QUIET)sh $< page tools/flame/flame.h $(filter-out $<,$^) > $@
 
-$(BUILD)/obj/page.o: $(BUILD)/page.c $(BUILD)/flags Makefile
+$(BUILD)/live.c: tools/flame/web/embed.sh $(addprefix tools/serve/web/live.,html css js)
+	@mkdir -p $(@D)
+	@echo '  PAGE $@'
+	$(QUIET)sh $< live tools/serve/live_page.h $(filter-out $<,$^) > $@
+
+$(BUILD)/obj/page.o $(BUILD)/obj/live.o: $(BUILD)/obj/%.o: $(BUILD)/%.c $(BUILD)/flags Makefile
 	@mkdir -p $(@D)
 	$(QUIET)$(CC) $(ALL_CFLAGS) $(TOOLS_CFLAGS) -c -o $@ $<
 

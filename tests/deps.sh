@@ -112,6 +112,9 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     need zsh has_command zsh
     need fish has_command fish
     need procps has_command ps
+    need curl has_command curl
+    # promtool, too
+    need prometheus has_command promtool
     need chromium has_command chromium chromium-browser google-chrome
     need valgrind has_command callgrind_annotate
     need gdb has_command gdb

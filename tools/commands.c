@@ -72,6 +72,8 @@ static const struct pt_option
                   "only the last 5m, 30s, 2h of it: short for --from -5m"),
     labels = FLAG(0, "labels", labels,
                   "tell endpoints and the program's own labels apart: each value is a series of the server"),
+    listen = OPTION(0, "listen", "ADDR:PORT", PT_TEXT, listen, NULL,
+                    "the address and port to listen on (default: 127.0.0.1:4040)"),
     lines = FLAG('l', "lines", lines, "tell lines apart, not only functions"),
     merged = OPTION('o', "output", "FILE", PT_TEXT, output, NULL, "file to write"),
     native = OPTION(0, "native", "WHAT", PT_TEXT, native, "none libraries all",
@@ -113,6 +115,8 @@ static const struct pt_option
                   "order of all tables: self or total time; cpu-per-request: that of endpoints, where requests are "
                   "counted"),
     target = OPTION(0, "to", "URL", PT_TEXT, push_to, NULL, "the server, below"),
+    token_file = OPTION(0, "token-file", "FILE", PT_TEXT, token_file, NULL,
+                        "answer only requests that have the token in this file, as Authorization: Bearer TOKEN"),
     top = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "functions to list (default: 20)"),
     trace = OPTION(0, "trace", "ID", PT_TRACE, request.select.trace, NULL,
                    "only the trace with this id (or its beginning), of those that PYPROF_TRACES kept"),
@@ -366,6 +370,63 @@ static const struct pt_command commands[] = {
      "other users, renamed and damaged ones stay as they are.\n"
      "DIR is a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY ".",
      "pyprof compact /var/lib/pyprof"},
+    {COMMAND(serve), "[OPTIONS] [DIR]", "Serves a directory of profiles by HTTP: a live page, pprof, Prometheus, JSON",
+     OPTIONS(&listen, &token_file),
+     "  /                                what runs now, and its flame graph\n"
+     "  /debug/pprof/profile?seconds=30  for pprof, Parca and Grafana Alloy\n"
+     "  /metrics                         for Prometheus\n"
+     "  /flame?from=-5m&by=endpoint      the page of pyprof flame\n"
+     "  /api/report.json?last=5m         what pyprof report --json prints\n"
+     "  /api/runs.json /api/status.json  the runs; what runs now\n\n"
+     "/metrics has the CPU time of processes and endpoints, requests, samples, losses and what profiling costs. serve "
+     "reads "
+     "what the processes write, and does not touch them. The profile is of exactly the seconds after the "
+     "request, over all processes, and comes at most two seconds after them. /flame and the report take from, to, "
+     "last, by, focus, ignore, pid, thread, native, hide, run and all, like the commands of these names.\n"
+     "Counters of endpoints begin when serve does, at most 100 endpoints have their own; a restart is a restart of the "
+     "counters, which Prometheus knows.\n\n"
+     "Profiles have names and source lines of the program. Without a token it therefore listens on this machine only, "
+     "and answers only requests to an address or localhost, which no page elsewhere can make a browser read. It has "
+     "no TLS: put a proxy with TLS before it where it must be reached from elsewhere.\n\n"
+     "Parca asks for other profiles, too, which are not here:\n"
+     "  scrape_configs:\n"
+     "  - job_name: python\n"
+     "    scrape_interval: 15s\n"
+     "    scrape_timeout: 20s\n"
+     "    static_configs: [{targets: ['127.0.0.1:4040']}]\n"
+     "    profiling_config:\n"
+     "      pprof_config:\n"
+     "        process_cpu:\n"
+     "          enabled: true\n"
+     "          delta: true\n"
+     "          path: /debug/pprof/profile\n"
+     "        memory: {enabled: false}\n"
+     "        block: {enabled: false}\n"
+     "        goroutine: {enabled: false}\n"
+     "        mutex: {enabled: false}\n\n"
+     "Grafana Alloy:\n"
+     "  pyroscope.scrape \"python\" {\n"
+     "    targets = [\n"
+     "      {__address__ = \"127.0.0.1:4040\", service_name = \"app\"},\n"
+     "    ]\n"
+     "    forward_to = [pyroscope.write.default.receiver]\n"
+     "    profiling_config {\n"
+     "      profile.memory { enabled = false }\n"
+     "      profile.block { enabled = false }\n"
+     "      profile.goroutine { enabled = false }\n"
+     "      profile.mutex { enabled = false }\n"
+     "    }\n"
+     "  }\n\n"
+     "Prometheus:\n"
+     "  scrape_configs:\n"
+     "    - job_name: pyprof\n"
+     "      static_configs: [{targets: ['127.0.0.1:4040']}]\n\n"
+     "DIR is a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
+     ", which need not be there yet.",
+     "pyprof serve /var/lib/pyprof\n"
+     "go tool pprof -top 'http://127.0.0.1:4040/debug/pprof/profile?seconds=10'\n"
+     "curl -s 127.0.0.1:4040/metrics\n"
+     "pyprof serve --listen 0.0.0.0:4040 --token-file /etc/pyprof/token"},
     {COMMAND(doctor), "[OPTIONS] [PID | -- COMMAND [ARGUMENT...]]",
      "Checks whether profiling works, and if not, says why and what to do", OPTIONS(&json),
      "Of a running process: whether the library is loaded, its timers armed, its profile growing, also in its "

@@ -32,6 +32,7 @@ struct pt_cli {
     const char *push_to, *service, *headers;                                     /* of push; the first also of run */
     bool once, labels, status, with_parent;                                      /* likewise */
     uint64_t window_ns;
+    const char *listen, *token_file;
     uint64_t delay_ns, duration_ns;  /* 0: not given, as of the next ones */
     double fail_above;               /* per cent */
     uint32_t top, count, hz, repeat; /* rows of a table, number of screens, samples per second, runs; 0: not given */
@@ -114,6 +115,7 @@ int pt_cmd_merge(const struct pt_cli *cli);
 int pt_cmd_push(const struct pt_cli *cli);
 int pt_cmd_ctl(const struct pt_cli *cli);
 int pt_cmd_compact(const struct pt_cli *cli);
+int pt_cmd_serve(const struct pt_cli *cli);
 int pt_cmd_doctor(const struct pt_cli *cli);
 int pt_cmd_library(const struct pt_cli *cli);
 int pt_cmd_completion(const struct pt_cli *cli);

@@ -108,7 +108,8 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
         pt_files_add_fallbacks(files, NULL, 0);
     if (found)
         pt_files_join_runs(files);
-    uint32_t foreign = found && !request->all && !request->run ? pt_files_drop_foreign(files) : 0;
+    uint32_t foreign =
+        found && (request->own_only || (!request->all && !request->run)) ? pt_files_drop_foreign(files) : 0;
     if (found && !files->count && !foreign)
         say_nothing_usable(files);
     /* names begin with a pid, and pids start again at 1 */

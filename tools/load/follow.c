@@ -7,6 +7,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "../model/frame_text.h"
 #include "file_times.h"
 #include "files.h"
 #include "growing_file.h"
@@ -15,6 +16,7 @@
 /* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
  * pid namespace. */
 #define SILENT_NS 5000000000u
+#define NS        1000000000u
 
 static void begin(struct pt_follow *follow)
 {
@@ -37,6 +39,13 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
 static bool same_path(const void *sources, uint32_t number, const void *path)
 {
     return strcmp(((const struct pt_growing_file *)sources)[number].path, path) == 0;
+}
+
+/* Names begin with the pid: what is left out for good is not opened. */
+static bool is_of_the_past(const struct pt_follow *follow, const char *path, const struct stat *status)
+{
+    return (uint64_t)status->st_mtim.tv_sec < follow->since_unix_ns / NS &&
+           !pt_runs(strtoull(pt_base_name(path), NULL, 10));
 }
 
 /* A file without a whole first block is checked again when it has grown. */
@@ -64,6 +73,8 @@ static void check_path(struct pt_follow *follow, const char *path, bool named)
     if (source->seen_size == (uint64_t)status.st_size)
         return;
     source->seen_size = (uint64_t)status.st_size;
+    if (is_of_the_past(follow, path, &status))
+        return;
     source->file = follow->files.count;
     pt_files_add(&follow->files, path, false);
     if (follow->files.count > source->file && follow->files.items[source->file].start_unix_ns) {

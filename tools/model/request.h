@@ -75,11 +75,13 @@ struct pt_load_request {
     int path_count;
     const char *run; /* runs whose id begins with this; NULL: the latest run of a directory */
     bool all;        /* all runs of a directory */
+    bool own_only;   /* but none that another user may have made up (`foreign` in load/files.h), also of all or an id */
 
     struct pt_selection select;
     const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
     bool by_roots;         /* and it is the first frame of each stack */
     bool middleware;       /* the profile says which functions are (query/group.h) */
+    bool may_be_empty;     /* it is no failure that nothing of the time, or of what else is selected, was recorded */
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;    /* samples are not split by GIL */

@@ -1,11 +1,14 @@
 #!/bin/sh
-# embed.sh PAGE STYLE SCRIPT...: the page as C, on stdout. The scripts become one; the page's policy lets the browser run
-# just this script and this style, by their hashes.
+# embed.sh NAME HEADER PAGE STYLE SCRIPT...: the page as C, on stdout: pt_NAME_head and, after its data, pt_NAME_tail, which
+# HEADER declares. The scripts become one; the page's policy lets the browser run just this script and this style, by their
+# hashes. A page without data is all head.
 set -eu
 
-page=$1
-style=$2
-shift 2
+name=$1
+header=$2
+page=$3
+style=$4
+shift 4
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -52,12 +55,14 @@ sed '/@DATA@/,$d' "$work/page" >"$work/head"
 sed -n '/@DATA@/,$p' "$work/page" | sed '1s/@DATA@//' >"$work/tail"
 
 array() {
-    echo "const unsigned char pt_page_$1[] = {"
+    echo "const unsigned char pt_${name}_$1[] = {"
     od -An -v -tu1 "$work/$1" | sed 's/[0-9][0-9]*/&,/g'
     echo "};"
-    echo "const size_t pt_page_$1_size = sizeof pt_page_$1;"
+    echo "const size_t pt_${name}_$1_size = sizeof pt_${name}_$1;"
 }
 
-echo '#include "tools/flame/flame.h"'
+echo "#include \"$header\""
 array head
-array tail
+if [ -s "$work/tail" ]; then
+    array tail
+fi

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "../base/print.h"
+#include "../cli/options.h"
+#include "../load/files.h"
+#include "access.h"
+#include "counters.h"
+#include "routes.h"
+#include "server.h"
+
+/* Returns the directory as a path that no command takes for something else. The caller frees. */
+static char *directory_of(const struct pt_cli *cli)
+{
+    PT_AUTO_FREE char *name = cli->argument_count ? pt_strdup(cli->arguments[0]) : pt_default_directory();
+    PT_AUTO_BUFFER path = {0};
+    pt_buffer_format(&path, *name == '/' ? "%s" : "./%s", name);
+    return pt_strdup(path.data);
+}
+
+int pt_cmd_serve(const struct pt_cli *cli)
+{
+    struct pt_access access;
+    struct stat status;
+    char name[INET6_ADDRSTRLEN + 8];
+    if (cli->argument_count > 1) {
+        pt_error("serve takes one directory: pyprof serve %s", cli->arguments[0]);
+        return PT_EXIT_USAGE;
+    }
+    PT_AUTO_FREE char *directory = directory_of(cli);
+    if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode)) {
+        pt_error("%s is no directory: serve shows what the processes of a directory do", directory);
+        return PT_EXIT_USAGE;
+    }
+    if (!pt_access_parse(&access, cli->listen, cli->token_file))
+        return PT_EXIT_USAGE;
+    int listening = pt_access_listen(&access);
+    if (listening < 0)
+        return PT_EXIT_DATA;
+    static struct pt_counters counters;
+    pt_counters_begin(&counters, directory, 0);
+    pt_counters_read(&counters);
+    pt_access_name(&access, name);
+    pt_message("http://%s/ shows %s", name, directory);
+    const struct pt_service service = {cli->commands, directory, &counters};
+    pt_serve(&service, &access, listening);
+}
