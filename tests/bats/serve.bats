@@ -294,6 +294,8 @@ END
     wait "$OTHER"
     for seconds in 2 3; do
         grep -qE "^Duration: $seconds(\$|[^.0-9])" $seconds.txt || fail "$(head -n 8 $seconds.txt)"
+        # pprof would ask for what a mapping lacks.
+        ! sed -n '/^Mappings/,$p' $seconds.txt | tail -n +2 | grep -vF '[FN]' || fail "not resolved"
         window $seconds
         "$PYPROF" report --json --all --from "$FROM" --to "$TO" >report.json 2>report.err
         [ "$NS" -gt 100000000 ] || fail "$NS in $seconds s"

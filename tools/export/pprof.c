@@ -184,7 +184,8 @@ static void put_mappings(struct writer *writer)
         pt_append_mapping_fields(&message, MAPPING_START, &writer->strings, module);
         pt_proto_number(&message, MAPPING_BUILD_ID, string(writer, module->build_id));
         /* Python frames belong to the interpreter's mapping: readers must not search for their symbols. */
-        pt_proto_number(&message, MAPPING_HAS_FUNCTIONS, python || writer->named[item]);
+        pt_proto_number(&message, MAPPING_HAS_FUNCTIONS,
+                        python || writer->named[item] || writer->profile->request->served);
         pt_proto_number(&message, MAPPING_HAS_FILES, python || writer->lined[item]);
         pt_proto_number(&message, MAPPING_HAS_LINES, python || writer->lined[item]);
         pt_proto_number(&message, MAPPING_HAS_INLINED, python || writer->lined[item]);

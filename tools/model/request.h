@@ -78,10 +78,12 @@ struct pt_load_request {
     bool own_only;   /* but none that another user may have made up (`foreign` in load/files.h), also of all or an id */
 
     struct pt_selection select;
-    const char *by;        /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
-    bool by_roots;         /* and it is the first frame of each stack */
-    bool middleware;       /* the profile says which functions are (query/group.h) */
-    bool may_be_empty;     /* it is no failure that nothing of the time, or of what else is selected, was recorded */
+    const char *by;  /* whose CPU it was is asked for (query/group.h): samples have that; NULL: it is not */
+    bool by_roots;   /* and it is the first frame of each stack */
+    bool middleware; /* the profile says which functions are (query/group.h) */
+    /* For a client elsewhere: that nothing of the selected time was recorded is no failure, and nothing is left for it
+     * to resolve: go tool pprof asks the server for names that a mapping lacks, and gives up without an answer. */
+    bool served;
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;    /* samples are not split by GIL */

@@ -330,7 +330,7 @@ bool pt_select(struct pt_profile *profile)
                       "--from and --to cut intervals of up to %.1f s%s: their CPU is taken as spread evenly, as the "
                       "profile knows nothing finer",
                       (double)profile->cut_wall_ns / 1e9, compacted ? " (compacted)" : "");
-    if (!profile->samples.count && profile->selected && !profile->request->may_be_empty) {
+    if (!profile->samples.count && profile->selected && !profile->request->served) {
         pt_say_nothing_is_left(profile);
         return false;
     }

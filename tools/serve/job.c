@@ -41,7 +41,7 @@ static int run(const struct pt_command_table *commands, struct pt_job_order *ord
     if (order->to_ns) {
         cli.request.select.from = (struct pt_when){.unix_ns = order->from_ns};
         cli.request.select.to = (struct pt_when){.unix_ns = order->to_ns};
-        cli.request.may_be_empty = true;
+        cli.request.served = true;
     }
     status = command->main(&cli);
     return fflush(stdout) == 0 && !ferror(stdout) ? status : PT_EXIT_DATA;

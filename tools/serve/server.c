@@ -41,7 +41,7 @@ static unsigned count_of(const struct server *server, enum pt_stage stage)
 }
 
 /* Returns a free place. Where there is none, the client that has sent its request, or taken its answer, for longest
- * without an end loses its own. */
+ * without an end loses its own; there is one, as MOST_WAITING is less than all. */
 static struct pt_connection *make_place(struct server *server)
 {
     struct pt_connection *oldest = NULL;
@@ -55,7 +55,8 @@ static struct pt_connection *make_place(struct server *server)
         if (!oldest || is_idle > oldest_is_idle || (is_idle == oldest_is_idle && at->deadline_ns < oldest->deadline_ns))
             oldest = at;
     }
-    pt_connection_close(oldest); /* MOST_WAITING is less than all */
+    if (oldest)
+        pt_connection_close(oldest);
     return oldest;
 }
 
@@ -75,6 +76,10 @@ static void take_clients(struct server *server)
         if (client < 0)
             return;
         struct pt_connection *connection = make_place(server);
+        if (!connection) {
+            close(client);
+            return;
+        }
         pt_connection_open(connection, client);
         read_request(server, connection); /* most clients have sent it */
     }
