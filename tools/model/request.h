@@ -40,11 +40,11 @@ struct pt_selection {
     struct pt_when from, to;
     /* As the options of these names take them; NULL: not given. */
     const char *pid, *thread, *not_thread, *focus, *ignore;
-    const char *hide;  /* frames that match are in no stack: their CPU time is their callers' */
-    const char *trace; /* hexadecimal digits that its id begins with; with this, request PT_TRACES_ONLY */
-    bool no_awaiters;  /* stacks are without the tasks that await theirs (task_stacks.h) */
+    const char *hide;    /* frames that match are in no stack: their CPU time is their callers' */
+    const char *trace;   /* hexadecimal digits that its id begins with; with this, request PT_TRACES_ONLY */
+    bool no_awaiters;    /* stacks are without the tasks that await theirs (task_stacks.h) */
     bool fold_recursion; /* functions that follow each other again are in a stack once (query/recursion.h) */
-    bool join_pools;   /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
+    bool join_pools;     /* CPU of threads without Python is put under what the main thread waits in (pools.h) */
     enum pt_native native;
 };
 
