@@ -132,7 +132,7 @@ struct pt_process {
     uint32_t run, instance, parent_instance, host, boot_id, command_line, executable, cwd, python_version,
         library_version, architecture, unwinder, pid_namespace, clock, contexts, traces, service; /* strings */
     uint64_t pid, ppid, group, uid, exec_count, start_unix_ns, end_unix_ns, period_ns, tick_ns, cpus, run_billed_ns;
-    uint64_t compacted_ns; /* PP_PROCESS_COMPACTED_NS */
+    uint64_t compacted_ns;                                     /* PP_PROCESS_COMPACTED_NS */
     uint64_t paused, control_since_ns, control_hz, control_ns; /* PP_PROCESS_PAUSED and so on */
     uint32_t segments;
     PT_TABLE_OF(struct pt_part) parts; /* the segments that were read, in that order */
