@@ -160,7 +160,7 @@ bytes() {
     grep -qE '^pyprof: compacted 1 file: ' said.txt || fail "$(cat said.txt)"
     views after.txt
     cmp before.txt after.txt
-    [ "$(bytes)" -lt $((before * 2 / 3)) ] || fail "$before bytes are $(bytes)"
+    [ "$(bytes)" -lt $((before * 9 / 10)) ] || fail "$before bytes are $(bytes)"
     stat -c '%a %u %g %Y %n' fleet/* | cmp - was.txt
     "$PYPROF" debug-log fleet/* >log.txt
     grep -q DEFLATED log.txt || fail "$(cat log.txt)"
