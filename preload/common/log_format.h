@@ -30,7 +30,7 @@
 #define PP_LOG_BYTE_ORDER 0x01020304u
 #define PP_LOG_SUFFIX     ".pyprof"
 /* No writer makes a longer block; a reader takes a longer length for damage. */
-#define PP_LOG_MAX_BLOCK (16u << 20)
+#define PP_LOG_MAX_BLOCK     (16u << 20)
 #define PP_LOG_MOST_DEFLATED 128u
 
 struct pp_log_file_header {
@@ -99,9 +99,9 @@ enum pp_log_block {
      * block that follows. varint start_unix_ns, varint wall_ns, then records {varint record_length, varint node id (0:
      * it did not wait, or its stack could not be read), varint count}. */
     PP_BLOCK_WAITS = 16,
-    /* Whole blocks, each with its header, as one zlib stream: what they are is as if they were there. The sequence number
-     * is that of the first of them. Not more than PP_LOG_MAX_BLOCK bytes, nor than PP_LOG_MOST_DEFLATED times the
-     * payload; none of them is DEFLATED. */
+    /* Whole blocks, each with its header, as one zlib stream: what they are is as if they were there. The sequence
+     * number is that of the first of them. Not more than PP_LOG_MAX_BLOCK bytes, nor than PP_LOG_MOST_DEFLATED times
+     * the payload; none of them is DEFLATED. */
     PP_BLOCK_DEFLATED = 17,
 };
 

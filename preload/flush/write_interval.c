@@ -13,9 +13,9 @@
 #include "waiting.h"
 #include <string.h>
 
-#define A_FILE     4096u                             /* what it takes on the disk beyond its bytes, about */
-#define SEGMENT_NS (6 * 3600 * (uint64_t)1000000000) /* then another begins: `pyprof compact` takes closed ones only   \
-                                                      */
+#define A_FILE 4096u /* what it takes on the disk beyond its bytes, about */
+/* Then another segment begins: `pyprof compact` takes closed ones only. */
+#define SEGMENT_NS (6 * 3600 * (uint64_t)1000000000)
 
 static struct pp_segment segment;
 static uint64_t segment_since_ns; /* CLOCK_MONOTONIC: when its first interval began */
