@@ -229,8 +229,8 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
     sampled=$("$PYTHON" -c 'import json
 parent, child = sorted(json.load(open("info.json"))["processes"], key=lambda process: process["pid"])
 print(child["sampled_ns"])')
-    between 1 "$sampled" 600000000 "sampled in the child of a thread that nobody registered"
-    between "$((sampled * 9 / 10))" "$seen" "$sampled" "the child of a thread that nobody registered"
+    between 1 "$sampled" 600000000 "sampled in the child of a thread that is not registered"
+    between "$((sampled * 9 / 10))" "$seen" "$sampled" "the child of a thread that is not registered"
 }
 
 child_ended() {

@@ -31,7 +31,7 @@ static const struct pp_unwind_rule *rule_at(struct comparison *c, uintptr_t addr
     return number < PP_RULE_FIRST ? NULL : &c->range.rules[number];
 }
 
-/* A register whose place is below the stack pointer was restored. */
+/* What was restored has its place below the stack pointer. */
 static bool is_equal(const struct pp_return_path *path, const struct pp_unwind_rule *rule)
 {
     bool by_sp = rule->cfa_register == PP_REG_SP;

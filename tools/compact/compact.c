@@ -132,7 +132,7 @@ static char *read_whole(int descriptor, size_t size)
 /* Returns false if going on makes no sense. */
 static bool compact_file(const struct compactor *of, const char *name)
 {
-    struct stat status;
+    struct stat status = {0};
     uint64_t bin_ns = 0;
     int descriptor = openat(of->directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
     if (descriptor < 0)

@@ -187,7 +187,7 @@ static void end_blocks(struct compaction *of)
     of->account = NULL;
 }
 
-/* Makes the bin hold this interval, too, after it has ended the one that does not. */
+/* Adds this interval to the bin; if it belongs to another bin, ends the present one first. */
 static void enter(struct compaction *of, uint64_t start_unix_ns, uint64_t wall_ns)
 {
     uint64_t bin = start_unix_ns / of->bin_ns, end = start_unix_ns + wall_ns;

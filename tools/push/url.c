@@ -13,7 +13,7 @@ static const struct protocol {
 
 #define FORM "--to takes pyroscope+http://HOST[:PORT], otlp+http://… or parca+http://…, or the same with https"
 
-/* Returns the length of the host and port at the beginning of text; 0 if they are not such. Sets *port to where the
+/* Returns the length of the host and port at the beginning of text; 0 if there is none. Sets *port to where the
  * port's ':' is, NULL without one. */
 static size_t authority(const char *text, const char **port)
 {

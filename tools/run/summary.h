@@ -15,7 +15,7 @@
 void pt_run_add_bill(const char *run, time_t since, uint64_t billed_ns, const char *directory);
 
 /* Prints one line on stderr about the run that began then, or about all runs whose id begins so. The line says how much
- * of what the kernel has billed was recorded, and what to type next; or that nothing was recorded, and why. Looks into
+ * of what the kernel has billed was recorded, and what to type next; or that nothing was recorded, and why. Reads
  * the directory, and where the library writes when it cannot write there. `named`: the directory as commands must name
  * it, NULL if they read it without a path; `hz`: the samples per second that were asked for, 0: none; `reason`: why the
  * library cannot be preloaded, NULL when it can. On a terminal the report follows, and what to type next is not said.
