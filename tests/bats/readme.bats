@@ -69,8 +69,8 @@ shows() {
     shows "^pyprof: profile goes to $place/pyprof.out; to watch it run: pyprof top"
     shows "^pyprof: .* samples, .*; next: pyprof report"
     types 'build/pyprof report'
-    shows 'main \(app.py:21\)'
-    shows 'fingerprint \(app.py:16\)'
+    shows 'main \((contrib/example/)?app.py:21\)'
+    shows 'fingerprint \((contrib/example/)?app.py:16\)'
     types 'build/pyprof annotate'
     # The hot line of the program's own.
     hottest=$(awk '$2 == "s" && $1 > most { most = $1; line = $0 } END { print line }' out.txt)
