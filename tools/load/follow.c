@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "../model/frame_text.h"
-#include "file_times.h"
 #include "files.h"
 #include "growing_file.h"
 #include "parts.h"
@@ -164,23 +163,12 @@ static void choose_run(struct pt_follow *follow)
     follow->run = pt_strdup(latest->run);
 }
 
-/* Returns whether the file was written since; it may have been only after it was found. */
-static bool is_in_time(struct pt_file *file, uint64_t since_ns)
-{
-    struct stat status;
-    if (!since_ns || pt_file_may_have(file, since_ns, UINT64_MAX))
-        return true;
-    if (stat(file->path, &status) == 0)
-        file->written_unix_ns = (uint64_t)status.st_mtim.tv_sec * 1000000000u + (uint64_t)status.st_mtim.tv_nsec;
-    return pt_file_may_have(file, since_ns, UINT64_MAX);
-}
-
 static bool is_wanted(const struct pt_follow *follow, const struct pt_growing_file *source)
 {
-    if (!source->usable || source->given_up || (follow->limit && follow->files.items[source->file].foreign))
+    if (!source->usable || source->given_up)
         return false;
-    struct pt_file *file = &follow->files.items[source->file];
-    if (!is_in_time(file, follow->request.select.from.unix_ns) || (follow->own_only && file->foreign && !source->named))
+    const struct pt_file *file = &follow->files.items[source->file];
+    if (file->foreign && (follow->limit || (follow->own_only && !source->named)))
         return false;
     if (source->named || follow->request.all)
         return true;

@@ -17,8 +17,8 @@ typedef uint64_t pt_follow_limit(void *data, const char *path, const struct stat
 struct pt_follow {
     struct pt_load_request request;
     uint64_t keep_ns; /* younger samples keep their interval (timed_from_ns in request.h) */
-    uint64_t
-        since_unix_ns; /* logs that nothing wrote to since, of no process that runs, are left out until they grow */
+    /* Logs that nothing wrote to since, of no process that runs, are left out until they grow. */
+    uint64_t since_unix_ns;
     struct pt_profile *profile; /* holds the samples that were not taken out yet */
     bool own_only;              /* files that another user may have made up are left out (`foreign` in files.h) */
     uint32_t generation;        /* counts the profiles: changes when another run begins; all numbers are then new */
