@@ -139,7 +139,6 @@ answers() {
     answers dump 'pyprof top PID$'
     answers stats 'pyprof report$'
     answers flamegraph 'pyprof flame;.*app.svg$'
-    answers serve 'pyprof flame -o app.html$'
     for pair in reprot:report rnu:run flme:flame expotr:export diff2:diff anotate:annotate tpo:top; do
         answers ${pair%:*} "did you mean 'pyprof ${pair#*:}'\?$"
     done

@@ -11,7 +11,7 @@ import os
 import sys
 
 VERSION = sys.version_info[:2]
-TASK, GREENLET, SPAWN, ENDPOINT, SPAN, LABELS, AWAITER = 1, 2, 3, 4, 5, 6, 7  # enum pp_context_kind
+TASK, GREENLET, SPAWN, ENDPOINT, SPAN, LABELS, AWAITER = 1, 2, 3, 4, 5, 8, 9  # enum pp_context_kind
 KINDS, NONE = 32, 255
 MARKS = bytearray(KINDS)
 pinned = (ctypes.c_char * KINDS).from_buffer(MARKS)

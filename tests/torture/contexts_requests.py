@@ -6,7 +6,7 @@ import os
 import sys
 
 main = sys.modules["__main__"]
-ENDPOINT, SPAN, LABELS = 4, 5, 6  # enum pp_context_kind
+ENDPOINT, SPAN, LABELS = 4, 5, 8  # enum pp_context_kind
 VALUES = ["one", "two", "three \u00e9"]
 # Of spans: two have one name; their ids are ints of one digit to five.
 NAMES = ["GET /items", "GET /items", "three \u00e9"]

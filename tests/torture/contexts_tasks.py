@@ -8,7 +8,7 @@ TASK, AWAITER, ENDPOINT = stepped.TASK, stepped.AWAITER, stepped.ENDPOINT
 
 
 def by_frames():
-    for kind in range(AWAITER, stepped.KINDS - 9):
+    for kind in range(AWAITER, AWAITER + 16):
         stepped.library.contexts_by_frames(kind)
     stepped.library.contexts_by_frames(TASK)
 

@@ -136,7 +136,7 @@ one_python() {
         contexts "$count-python-tasks" "$python" "$text" 1 --source python-tasks --steps 1000000
         packages "$count" "$python" "$3" 1 1000000 trio uvloop
         packages "$count" "$python" "$3" 2 1000000 greenlet gevent eventlet
-        contexts "$count-labels" "$python" "$text" 6 --source labels --steps 1000000
+        contexts "$count-labels" "$python" "$text" 8 --source labels --steps 1000000
         contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 2000000
         packages "$count" "$python" "$3" 5 1000000 opentelemetry-sdk sentry-sdk
         packages "$count" "$python" "$3" 4 1000000 flask
@@ -166,7 +166,7 @@ one_python() {
             contexts "$count-endpoints" "$python" "$text" 4 --source endpoints --steps 90000 --first "$count"
         fi
         if [ "$turn" -eq 1 ] || [ -n "$newest" ]; then
-            contexts "$count-labels" "$python" "$text" 6 --source labels --steps 50000 --first "$count"
+            contexts "$count-labels" "$python" "$text" 8 --source labels --steps 50000 --first "$count"
         fi
         if [ "$turn" -eq 2 ] || [ -n "$newest" ]; then
             contexts_unmapped "$count-contexts-unmapped" "$python" "$text" 1 --source asyncio --steps 80000 --each 11 \

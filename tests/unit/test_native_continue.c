@@ -196,8 +196,11 @@ static struct table without_function(const struct pp_module_table *table, uintpt
         struct pp_module_range *range = &copy.table->ranges[i];
         if (address < range->start || address >= range->end)
             continue;
-        uint32_t start, end;
-        assert_true(pp_unwind_rows_function(range, (uint32_t)(address - range->start), &start, &end));
+        uint32_t start, end, met = pp_unwind_find_row(range, (uint32_t)(address - range->start));
+        if (!pp_unwind_rows_function(range, (uint32_t)(address - range->start), &start, &end)) {
+            start = range->rows[met].pc; /* of code that is known by its instructions */
+            end = met + 1 < range->row_count ? range->rows[met + 1].pc : UINT32_MAX;
+        }
         copy.rows = malloc(range->row_count * sizeof *copy.rows);
         memcpy(copy.rows, range->rows, range->row_count * sizeof *copy.rows);
         for (uint32_t row = 0; row < range->row_count; row++)

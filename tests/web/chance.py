@@ -58,7 +58,7 @@ def a_comparison_has_the_statistics_that_diff_has(page):
         const bounds = [0, 1].map((side) => shareBounds(app.draws[side], counts[side], ns[side], app.wholes[side]));
         return {chance: changeChance(app.draws, counts, ns), bounds, marked: CHANGED[app.marks[i]] === of};
     })]))""")
-    rows, compared = command(page, "diff", "--json", "even.pyprof", "other_even.pyprof")["functions"], 0
+    rows, compared = command(page, "diff", "--by", "share", "--json", "even.pyprof", "other_even.pyprof")["functions"], 0
     for row in rows:
         for of, one in zip(("self", "total"), found[row["text"]]):
             if not any(row[of + "_samples"]):

@@ -101,7 +101,7 @@ static struct text header(struct text head, const char *name)
 
 static bool contains(struct text text, const char *word)
 {
-    return memmem(text.data, text.length, word, strlen(word));
+    return text.length && memmem(text.data, text.length, word, strlen(word));
 }
 
 /* Returns how long to wait, by a number of seconds or by a date; 0: that is not said. */
