@@ -71,11 +71,11 @@ shows() {
     types 'build/pyprof report'
     shows 'main \((contrib/example/)?app.py:21\)'
     shows 'fingerprint \((contrib/example/)?app.py:16\)'
-    types 'build/pyprof annotate'
+    here 'build/pyprof annotate app.py' >out.txt 2>&1 || fail "$(cat out.txt)"
     # The hot line of the program's own.
     hottest=$(awk '$2 == "s" && $1 > most { most = $1; line = $0 } END { print line }' out.txt)
     [[ "$hottest" == *hashlib.sha256* || "$hottest" == *"items = "* ]] || fail "the hottest line is not hot: $(cat out.txt)"
-    types 'build/pyprof flame'
+    here 'build/pyprof flame' >out.txt 2>&1 || fail "$(cat out.txt)"
     grep -qi '^<!doctype html' "$root$place/pyprof.html" || fail "no page: $(head -c 300 "$root$place/pyprof.html")"
     here 'make demo' >out.txt 2>&1 || fail "$(tail -n 40 out.txt)"
     shows '^black|/black '
