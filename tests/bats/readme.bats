@@ -39,7 +39,7 @@ shows() {
     done <frames.txt
     head -n 3 "$ROOT/README.svg" | grep -q '<svg ' || fail "no picture"
     # shellcheck disable=SC2016
-    grep -ohE '(^ +|`)(build/)?pyprof [a-z]+[^`#$]*' "$ROOT/README.md" "$ROOT"/contrib/*/README.md | sed 's/.*pyprof //' |
+    grep -ohE '(^ +|`)(build/)?pyprof [a-z]+[^`#$]*' "$ROOT/README.md" "$ROOT"/contrib/*/README.md | sed -E 's,^( +|`)(build/)?pyprof ,,' |
         grep -v '^help COMMAND' | sort -u >commands.txt
     [ "$(wc -l <commands.txt)" -ge 15 ] || fail "$(cat commands.txt)"
     while read -r verb rest; do
