@@ -203,6 +203,8 @@ struct pp_slot_thread {
      * (interpose/sigmask.c). */
     _Atomic int profiler_signal;
     _Atomic bool believes_blocked;
+    /* Under the lock of threads/signal.c: the former signal by which the thread was asked to follow; 0: it was not. */
+    int asked_to_follow;
 
     /* The thread's own at its end; valid when ENDED. */
     _Atomic uint64_t final_cpu_ns; /* its CPU clock */

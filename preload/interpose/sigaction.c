@@ -13,12 +13,14 @@ PP_EXPORT int sigaction(int signal, const struct sigaction *action, struct sigac
     PP_REQUIRE(sigaction);
     if (pp_is_enabled() && pp_process_is_profiled())
         pp_signal_check_go((uintptr_t)__builtin_return_address(0), pp_signal_is_ours(signal), action);
-    if (pp_signal_answer(signal, action, &previous)) {
-        if (old)
-            *old = previous;
-        return 0;
-    }
+    while (!pp_signal_pass(signal, action ? action->sa_handler : SIG_DFL))
+        if (pp_signal_answer(signal, action, &previous)) {
+            if (old)
+                *old = previous;
+            return 0;
+        }
     int result = pp_real()->sigaction(signal, action, old);
+    pp_signal_passed();
     if (result == 0 && old && old->sa_sigaction == pp_handle_signal) /* in the child of vfork */
         *old = pp_signal_believed();
     return result;
@@ -42,8 +44,11 @@ static __sighandler_t set_handler(int signal, __sighandler_t handler, int flags,
 /* Other signals go to libc's own: it knows by siginterrupt whether they restart calls. */
 PP_EXPORT __sighandler_t signal(int number, __sighandler_t handler)
 {
-    return pp_signal_is_ours(number) || !pp_real()->signal ? set_handler(number, handler, SA_RESTART, true)
-                                                           : pp_real()->signal(number, handler);
+    if (!pp_real()->signal || !pp_signal_pass(number, handler))
+        return set_handler(number, handler, SA_RESTART, true);
+    __sighandler_t before = pp_real()->signal(number, handler);
+    pp_signal_passed();
+    return before;
 }
 
 PP_EXPORT __sighandler_t bsd_signal(int number, __sighandler_t handler) __attribute__((alias("signal"), nothrow, leaf));

@@ -1,21 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "handover.h"
 #include "../base/fd_table.h"
+#include "../base/libc.h"
 #include "../base/proc_file.h"
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
+#include "../handler/handler.h"
 #include "perf_clock.h"
 #include <signal.h>
 #include <string.h>
 
 #define TURN_NS    100000
 #define TURNS_MAX  10000u /* more than a second where nothing else runs */
-#define ASK_EACH   100u   /* turns: of real-time signals each is queued */
+#define ASK_EACH   100u   /* turns */
 #define ANSWER_MAX 500u   /* turns, for the flush thread to answer */
 #define STAT_MAX   511    /* bytes of /proc/self/task/TID/stat: its third word is what is wanted */
-#define STATUS_MAX 2047   /* bytes of /proc/self/task/TID/status: its signals come after a list of groups */
+#define STATUS_MAX 16383  /* bytes of /proc/self/task/TID/status: its signals come after a list of groups */
 
 static _Atomic int former; /* the signal that the flush thread is to answer for; 0: none, or it has none pending */
+
+#define LOWEST_QUEUED 32 /* signals below are pending once at most */
 
 static _Atomic int waiting_tid; /* the thread in pp_handover_wait */
 
@@ -27,13 +31,20 @@ static bool has_to_follow(const struct pp_slot *slot)
            atomic_load(&slot->tid) != pp_sys_gettid();
 }
 
-/* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. */
-static void ask_to_follow(const struct pp_slot *slot)
+/* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. Of
+ * real-time signals each is queued: it is asked once. Under the lock of those who change our signal. */
+static void ask_to_follow(struct pp_slot *slot)
 {
-    siginfo_t info = {.si_signo = slot->thread.profiler_signal, .si_code = SI_TIMER};
+    int signal = slot->thread.profiler_signal;
+    siginfo_t info = {.si_signo = signal, .si_code = SI_TIMER};
     info.si_value.sival_ptr = (void *)((uint64_t)PP_SIGVAL_FOLLOW << 32);
-    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), slot->thread.profiler_signal,
-                (long)&info);
+    struct sigaction now;
+    if (slot->thread.asked_to_follow == signal && signal >= LOWEST_QUEUED)
+        return;
+    if (pp_real()->sigaction(signal, NULL, &now) != 0 || now.sa_sigaction != pp_handle_signal)
+        return; /* it is the program's by now: the wait was in vain */
+    slot->thread.asked_to_follow = signal;
+    pp_syscall4(SYS_rt_tgsigqueueinfo, pp_sys_getpid(), atomic_load(&slot->tid), signal, (long)&info);
 }
 
 static bool is_running(const struct pp_slot *slot)
@@ -51,8 +62,10 @@ enum ask { ASK_NONE, ASK_RUNNING, ASK_ALL };
 static unsigned count_followers(enum ask ask)
 {
     unsigned count = 0;
-    for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
-        if (has_to_follow(slot)) {
+    for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
+        if (!has_to_follow(slot)) {
+            slot->thread.asked_to_follow = 0;
+        } else {
             count++;
             if (ask == ASK_ALL || (ask == ASK_RUNNING && is_running(slot)))
                 ask_to_follow(slot);
@@ -75,15 +88,14 @@ static bool has_other_threads(void)
 
 /* Returns whether a thread has a signal of that number pending, but for the thread that waits. A thread may hold its
  * signals back for a moment, as libc does while it makes a thread. */
-static bool is_pending(int signal)
+static bool is_pending(int signal, char status[STATUS_MAX + 1])
 {
-    char status[STATUS_MAX + 1];
     for (const struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1)) {
         int tid = atomic_load(&slot->tid);
         if (atomic_load(&slot->state) != PP_SLOT_LIVE || tid == atomic_load(&waiting_tid))
             continue;
         status[pp_read_task_file(tid, "status", status, STATUS_MAX)] = 0;
-        if (pp_status_mask(status, "SigPnd") >> (signal - 1) & 1)
+        if (*status && (!strstr(status, "\nSigPnd:") || pp_status_mask(status, "SigPnd") >> (signal - 1) & 1))
             return true;
     }
     return false;
@@ -91,14 +103,17 @@ static bool is_pending(int signal)
 
 void pp_handover_answer(void)
 {
+    static char status[STATUS_MAX + 1];
     int signal = atomic_load(&former);
-    if (signal && !is_pending(signal))
+    if (signal && !is_pending(signal, status))
         atomic_compare_exchange_strong(&former, &signal, 0);
 }
 
-void pp_handover_wait(int signal)
+bool pp_handover_wait(int signal)
 {
     static const struct timespec turn = {0, TURN_NS};
+    static char status[STATUS_MAX + 1]; /* one thread at a time waits */
+    bool quiet = false;
     unsigned followed_at = 0; /* the turn in which all had followed, plus 1 */
     atomic_store(&waiting_tid, pp_sys_gettid());
     pp_events_tell_end(pp_events_need_sigurg);
@@ -108,10 +123,12 @@ void pp_handover_wait(int signal)
             followed_at = i + 1;
             atomic_store(&former, has_other_threads() ? signal : 0);
         }
-        if (followed_at && (!atomic_load(&former) || (here && !is_pending(signal))))
+        quiet = followed_at && (!atomic_load(&former) || (here && !is_pending(signal, status)));
+        if (quiet)
             break;
         pp_wake_flush(PP_WAKE_EVENT);
         pp_syscall4(SYS_nanosleep, (long)&turn, 0, 0, 0);
     }
     atomic_store(&former, 0);
+    return quiet;
 }

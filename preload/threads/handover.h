@@ -8,13 +8,15 @@
 #ifndef PP_THREADS_HANDOVER_H
 #define PP_THREADS_HANDOVER_H
 
+#include <stdbool.h>
+
 /* Asks the threads that have still to follow our signal and are running. A call that waits would end with EINTR. Flush
  * thread only. */
 void pp_handover_ask_running(void);
 
 /* Waits until `signal`, which our timers use no more, can be the program's. The calling thread has its signals held
- * back: its own pending ones are the caller's concern. */
-void pp_handover_wait(int signal);
+ * back: its own pending ones are the caller's concern. False: in vain, a thread may have one of ours pending. */
+bool pp_handover_wait(int signal);
 
 /* Checks for a thread in pp_handover_wait whether one of our signals is pending. Flush thread only: its descriptors are
  * its own. */

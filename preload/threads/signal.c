@@ -30,6 +30,15 @@ static struct sigaction believed; /* what the program has set our signal to last
 static _Atomic bool on_alternate_stack;
 /* The signals that the program has blocked or waited for by name, as a mask: it uses them. */
 static _Atomic uint64_t named;
+/* The signal that is being given away, 0: none, and the action that it will have. What others do with that signal waits
+ * for the lock until then. */
+static _Atomic int leaving;
+static struct sigaction leaving_action;
+/* How many calls that set actions of other signals are on their way to the kernel. Such a signal may be chosen as ours
+ * meanwhile: then the choice waits for them, and sees what they have set. */
+static _Atomic unsigned passing;
+#define PASSING_TURNS 100u /* of PAUSE_NS; a handler of the program's may have left such a call for ever */
+#define CHOICES_MAX   8u
 
 /* sigaction is allowed in handlers: none may run on top of the lock. Sets the mask for end_change. Returns false if
  * another thread is changing our signal: it may wait for the flush thread. */
@@ -112,6 +121,37 @@ static bool take(int signal, const struct sigaction *action)
     return true;
 }
 
+/* Returns whether our handler is still what the chosen signal has, after all calls that did not see the choice. */
+static bool is_kept(int signal)
+{
+    static const struct timespec pause = {0, PAUSE_NS};
+    struct sigaction now;
+    for (unsigned i = 0; i < PASSING_TURNS && atomic_load(&passing); i++)
+        pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
+    if (pp_real()->sigaction(signal, NULL, &now) != 0 || is_function(now.sa_handler))
+        return now.sa_sigaction == pp_handle_signal;
+    believe(&now);
+    return put_ours(signal);
+}
+
+/* Chooses another signal. False: there is none. Under the lock; mask: what the calling thread blocks. */
+static bool choose(uint64_t mask)
+{
+    static const struct sigaction none = {.sa_handler = SIG_DFL};
+    int before = atomic_load(&pp_capture.signal);
+    for (unsigned i = 0; i < CHOICES_MAX; i++) {
+        int signal = free_signal(mask);
+        if (!take(signal, &none))
+            break;
+        if (is_kept(signal))
+            return true;
+        atomic_fetch_or(&named, (uint64_t)1 << (signal - 1)); /* the program has taken it meanwhile */
+    }
+    atomic_store(&pp_capture.signal, before);
+    believe(&leaving_action);
+    return false;
+}
+
 bool pp_signal_install(void)
 {
     static const struct sigaction none = {.sa_handler = SIG_DFL};
@@ -158,26 +198,41 @@ static void take_pending(int signal, uint64_t mask)
     pp_sys_signal_mask(SIG_BLOCK, bit);
 }
 
+/* Gives a former signal the action that the program has set last. Where the wait was in vain (a thread that cannot run,
+ * as in vfork), a thread may still have one of ours pending, which the program's handler would see, or die of: the
+ * kernel discards what is pending when a signal becomes ignored. */
+static void put_last(int signal, const struct sigaction *last, bool quiet)
+{
+    static const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    if (!quiet)
+        pp_real()->sigaction(signal, &ignored, NULL);
+    pp_real()->sigaction(signal, last, NULL);
+}
+
 /* Moves our timers to another signal; ours gets the action that the program has set last, and is the program's from
  * then on. False if there is no other. at_once: the program handles it, and it must reach no thread that believes to
  * block it. Under the lock; mask: what the calling thread blocks. */
 static bool give_away(uint64_t mask, bool at_once)
 {
-    static const struct sigaction none = {.sa_handler = SIG_DFL};
     int signal = atomic_load(&pp_capture.signal);
-    struct sigaction last = believed;
-    if (!take(free_signal(mask), &none))
+    bool quiet = true;
+    leaving_action = believed;
+    atomic_store(&leaving, signal);
+    if (!choose(mask)) {
+        atomic_store(&leaving, 0);
         return false;
+    }
     for (struct pp_slot *slot = pp_slot_at(0); slot; slot = pp_slot_at(slot->index + 1))
         if (atomic_load(&slot->state) == PP_SLOT_LIVE)
             pp_timer_renew(slot);
     if (at_once)
-        pp_handover_wait(signal);
+        quiet = pp_handover_wait(signal);
     else
         pp_events_tell_end(pp_events_need_sigurg);
-    if (at_once && (signal == SIGURG || last.sa_handler == SIG_DFL))
+    if (at_once && (signal == SIGURG || leaving_action.sa_handler == SIG_DFL))
         take_pending(signal, mask);
-    pp_real()->sigaction(signal, &last, NULL);
+    put_last(signal, &leaving_action, quiet);
+    atomic_store(&leaving, 0);
     return true;
 }
 
@@ -186,13 +241,33 @@ bool pp_signal_is_ours(int signal)
     return pp_is_enabled() && signal == atomic_load(&pp_capture.signal);
 }
 
+bool pp_signal_pass(int signal, __sighandler_t handler)
+{
+    uint64_t bit = signal >= LOWEST_FREE && signal <= HIGHEST_FREE ? (uint64_t)1 << (signal - 1) : 0;
+    if (is_function(handler) && !(atomic_load(&named) & bit))
+        atomic_fetch_or(&named, bit);
+    atomic_fetch_add(&passing, 1);
+    bool left = pp_is_enabled() && signal == atomic_load(&leaving);
+    if (!(left || pp_signal_is_ours(signal)) || !pp_process_is_profiled())
+        return true;
+    atomic_fetch_sub(&passing, 1);
+    return false;
+}
+
+void pp_signal_passed(void)
+{
+    atomic_fetch_sub(&passing, 1);
+}
+
 void pp_signal_give_away(const sigset_t *wanted)
 {
     if (!wanted || !pp_is_enabled() || !pp_process_is_profiled() || names_all(wanted))
         return;
     if (wanted->__val[0] & ~atomic_load_explicit(&named, memory_order_relaxed))
         atomic_fetch_or(&named, wanted->__val[0]);
-    if (!(wanted->__val[0] & pp_profiler_signal_bit()))
+    int left = atomic_load(&leaving);
+    uint64_t bits = pp_profiler_signal_bit() | (left ? (uint64_t)1 << (left - 1) : 0);
+    if (!(wanted->__val[0] & bits))
         return;
     uint64_t mask = begin_change();
     if (wanted->__val[0] & pp_profiler_signal_bit())
@@ -263,7 +338,11 @@ void pp_signal_check_action(void)
 
 void pp_signal_after_fork(void)
 {
+    int signal = atomic_exchange(&leaving, 0); /* by a thread that the child does not have */
     pp_lock_reset(&changing);
+    atomic_store(&passing, 0);
+    if (signal)
+        put_last(signal, &leaving_action, true);
 }
 
 /* Go's runtime asks for the action of every signal when it is loaded, before its first goroutine runs, and its own
@@ -284,8 +363,6 @@ void pp_signal_check_go(uintptr_t caller, bool ours, const struct sigaction *act
 
 bool pp_signal_answer(int signal, const struct sigaction *action, struct sigaction *old)
 {
-    if (!pp_signal_is_ours(signal) || !pp_process_is_profiled())
-        return false;
     uint64_t mask = begin_change();
     *old = believed;
     bool ours = pp_signal_is_ours(signal) && !(action && is_function(action->sa_handler) && give_away(mask, true));

@@ -19,9 +19,15 @@ bool pp_signal_install(void);
 /* Returns whether `signal` is our signal and profiling has begun. async-signal-safe. */
 bool pp_signal_is_ours(int signal);
 
-/* Handles a sigaction call of the program. Returns true if it is answered here: *old is then the action that the
- * program set last. Returns false if libc is to handle it; if the program sets a function for our signal, it gets the
- * signal, and our timers move to another. async-signal-safe. */
+/* Returns whether libc is to set the signal's action: then pp_signal_passed follows. Else pp_signal_answer is to be
+ * asked, and if that does not answer, this again. handler: what is to be set, SIG_DFL if the action is only read.
+ * async-signal-safe. */
+bool pp_signal_pass(int signal, __sighandler_t handler);
+void pp_signal_passed(void);
+
+/* Handles a sigaction call of the program, for a signal that does not pass. Returns true if it is answered here: *old
+ * is then the action that the program set last. Returns false if libc is to handle it; if the program sets a function
+ * for our signal, it gets the signal, and our timers move to another. async-signal-safe. */
 bool pp_signal_answer(int signal, const struct sigaction *action, struct sigaction *old);
 /* Returns the action that the program set last for our signal. */
 struct sigaction pp_signal_believed(void);

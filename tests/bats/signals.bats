@@ -185,6 +185,28 @@ afterwards()"
     done
 }
 
+@test "signals that we moved to: threads that set and reset them at once, and a thread that waits in vfork, see none of ours" {
+    cat >vfork_slowly.c <<'END'
+#include <time.h>
+#include <unistd.h>
+int vfork_slowly(void)
+{
+    int child = vfork();
+    if (child == 0) {
+        nanosleep(&(struct timespec){4, 0}, 0);
+        execl("/bin/true", "true", (char *)0);
+        _exit(1);
+    }
+    return child;
+}
+END
+    gcc -D_GNU_SOURCE -w -O1 -shared -fPIC -o vfork_slowly.so vfork_slowly.c
+    for how in threads vfork; do
+        got=$(profiled "$PYTHON" "$WORKLOADS/signals_contested.py" $how) || fail "$how: ended with status $?"
+        [ "$got" = 0 ] || fail "$how: it got $got signals that nothing has sent"
+    done
+}
+
 # bats test_tags=core
 @test "sigwait, signalfd, sigpending, masks of calls, flags of the handler, jumps out of it: as without us" {
     gcc -O1 -g -shared -fPIC -D_GNU_SOURCE -o own_signals.so "$WORKLOADS/lib/own_signals.c" -lpthread
