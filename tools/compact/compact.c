@@ -19,6 +19,7 @@
 #define HOUR_NS    (60 * MINUTE_NS)
 #define DAY_NS     (24 * HOUR_NS)
 #define TEMPORARY  ".compacting" /* after the name of the file: no reader takes it for a profile */
+#define LOCK       ".pyprof-compact.lock"
 #define MOST_BYTES ((size_t)1 << 30)
 
 struct compactor {

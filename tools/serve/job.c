@@ -50,12 +50,11 @@ static int run(const struct pt_command_table *commands, struct pt_job_order *ord
 /* Nothing of the server's is left open: a client whose connection is closed must see its end. The write end of the pipe
  * becomes the first descriptor; it closes when the process ends, in whatever way. */
 _Noreturn static void be_job(const struct pt_job *job, int pipe_end, const struct pt_command_table *commands,
-                             struct pt_job_order *order)
+                             struct pt_job_order *order, pid_t server)
 {
     struct rlimit most = {PT_JOB_MOST_BYTES, PT_JOB_MOST_BYTES};
-    pid_t server = getppid();
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (dup2(job->out, STDOUT_FILENO) < 0 || dup2(job->err, STDERR_FILENO) < 0 || server == 1)
+    if (dup2(job->out, STDOUT_FILENO) < 0 || dup2(job->err, STDERR_FILENO) < 0 || getppid() != server)
         _exit(PT_EXIT_CANNOT_RUN);
     if (pipe_end != PARENTS_FIRST && dup3(pipe_end, PARENTS_FIRST, O_CLOEXEC) < 0)
         _exit(PT_EXIT_CANNOT_RUN);
@@ -74,9 +73,10 @@ bool pt_job_start(struct pt_job *job, const struct pt_command_table *commands, s
     job->out = memfd_create("pyprof-answer", MFD_CLOEXEC);
     job->err = memfd_create("pyprof-messages", MFD_CLOEXEC);
     if (job->out >= 0 && job->err >= 0 && pipe2(ends, O_CLOEXEC | O_NONBLOCK) == 0) {
+        pid_t server = getpid();
         job->process = fork();
         if (!job->process)
-            be_job(job, ends[1], commands, order);
+            be_job(job, ends[1], commands, order, server);
         close(ends[1]);
         job->end = ends[0];
     }
