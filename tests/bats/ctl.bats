@@ -119,7 +119,8 @@ cpu_paused() {
     begin
     uses first
     has_written
-    "$PYPROF" ctl pause --for 1s
+    "$PYPROF" ctl pause --for 1s >said.txt
+    grep -q '^1 process: paused for 1 s$' said.txt || fail "$(cat said.txt)"
     uses second
     for _ in $(seq 100); do
         [ "$(timers)" != 0 ] && break
@@ -134,7 +135,7 @@ cpu_paused() {
     uses first
     has_written
     "$PYPROF" ctl rate 20 >said.txt
-    grep -q '^1 process: at that rate' said.txt || fail "$(cat said.txt)"
+    grep -q '^1 process: 20 samples per second from now on' said.txt || fail "$(cat said.txt)"
     [ "$(reader field <("$PYPROF" info --json) period_ns)" = 50000000 ] || fail "another period"
     "$PYPROF" ctl "$PROGRAM" rate 50
     "$PYPROF" ctl status --json >said.json
@@ -255,5 +256,17 @@ not_obeyed() {
 1 missing pause
 1 999999999 pause
 1 1 pause
+WORDS
+    # The advice keeps the directory, wherever it was typed.
+    while read -r words; do
+        # shellcheck disable=SC2086
+        ! "$PYPROF" ctl $words 2>err.txt || fail "obeys $words"
+        grep -qE 'pyprof ctl empty (pause|rate 50)$' err.txt || fail "$words: $(cat err.txt)"
+    done <<'WORDS'
+pause empty
+empty pause now
+empty rate
+rate 50 empty
+rate empty 50
 WORDS
 }

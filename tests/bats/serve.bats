@@ -93,6 +93,7 @@ need_promtool() {
 
 @test "no runs yet, then two processes with endpoints: /metrics counts what the program and info say" {
     serve
+    grep -q 'nothing is yet' served.txt || fail "$(cat served.txt)"
     [ "$(status /metrics)" = 200 ] || fail "$(cat body.txt)"
     [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
     grep -q 'No such file' body.txt || fail "$(cat body.txt)"
@@ -107,6 +108,7 @@ need_promtool() {
     [ "$(metric pyprof_processes)" = 0.000000000 ] || fail "$(get /metrics)"
     [ "$(metric pyprof_own_cpu_seconds_total)" = "$(info | reader_of 'total["own_ns"] / 1e9')" ]
     [ "$(metric pyprof_samples_total)" = "$(info | reader_of 'total["samples"]')" ]
+    [ "$(metric pyprof_unsampled_cpu_seconds_total)" = "$(info | reader_of 'total["unsampled_ns"] / 1e9')" ]
     # By endpoint as the report has it, and as many requests as the program made.
     get '/api/report.json?by=endpoint' >report.json
     get /metrics >metrics.txt
@@ -158,6 +160,14 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     grep -q 'regular expression' body.txt || fail "$(cat body.txt)"
     [ "$(status '/api/report.json?focus=nothing_like_this')" = 404 ] || fail "$(cat body.txt)"
     [ "$(status /debug/pprof/heap)" = 404 ] && [ "$(status /debug/pprof/)" = 404 ] && [ "$(status /favicon.ico)" = 404 ]
+    # Native functions are those that the report shows.
+    for native in '' '&native=all'; do
+        get "/debug/pprof/profile?seconds=1$native" | gzip -dc >"profile$native"
+    done
+    ! grep -aq _PyEval_EvalFrame profile || fail "has the interpreter's functions"
+    grep -aq _PyEval_EvalFrame 'profile&native=all'
+    [ "$(status '/debug/pprof/profile?seconds=0')" = 400 ] && [ "$(status '/debug/pprof/profile?native=x')" = 400 ]
+    [ "$(status '/api/report.json?from=x')" = 400 ] && grep -q '^from takes' body.txt || fail "$(cat body.txt)"
     [ "$(status '/debug/pprof/profile?seconds=x')" = 400 ] && [ "$(status '/debug/pprof/profile?seconds=99999')" = 400 ]
 }
 

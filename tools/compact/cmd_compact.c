@@ -7,9 +7,26 @@
 #include "../load/files.h"
 #include "compact.h"
 
-static double megabytes(uint64_t bytes)
+static void append_size(struct pt_buffer *text, uint64_t bytes)
 {
-    return (double)bytes / (1 << 20);
+    bool small = bytes < 1 << 20;
+    pt_buffer_format(text, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20), small ? "KB" : "MB");
+}
+
+static void say_result(const struct pt_compacted *compacted)
+{
+    PT_AUTO_BUFFER after = {0};
+    PT_AUTO_BUFFER before = {0};
+    append_size(&after, compacted->after);
+    append_size(&before, compacted->before);
+    if (compacted->files)
+        pt_message("compacted %" PRIu32 " file%s: %s, %s before", compacted->files, pt_plural(compacted->files, "s"),
+                   after.data, before.data);
+    else if (compacted->seen && !compacted->left)
+        pt_message("%s: %" PRIu32 " file%s stay%s",
+                   compacted->recent == compacted->seen ? "nothing is older than an hour"
+                                                        : "nothing is to be compacted",
+                   compacted->seen, pt_plural(compacted->seen, "s"), compacted->seen == 1 ? "s" : "");
 }
 
 int pt_cmd_compact(const struct pt_cli *cli)
@@ -21,9 +38,8 @@ int pt_cmd_compact(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
-    if (compacted.files)
-        pt_message("compacted %" PRIu32 " file%s: %.1f MB, %.1f MB before", compacted.files,
-                   pt_plural(compacted.files, "s"), megabytes(compacted.after), megabytes(compacted.before));
+    if (good)
+        say_result(&compacted);
     if (compacted.left)
         pt_message("%" PRIu32 " file%s left as %s: damaged, or put together by merge", compacted.left,
                    pt_plural(compacted.left, "s"), compacted.left == 1 ? "it is" : "they are");

@@ -142,6 +142,8 @@ static bool compact_file(const struct compactor *of, const char *name)
         status.st_nlink == 1 && status.st_size > 0 && (uint64_t)status.st_size <= MOST_BYTES) {
         uint64_t written = (uint64_t)status.st_mtim.tv_sec * S_NS + (uint64_t)status.st_mtim.tv_nsec;
         bin_ns = bin_for(of->now_unix_ns > written ? of->now_unix_ns - written : 0);
+        of->compacted->seen++;
+        of->compacted->recent += !bin_ns;
     }
     size_t size = (size_t)status.st_size, head = size < PT_MOST_PROCESS_BYTES ? size : PT_MOST_PROCESS_BYTES;
     char first[PT_MOST_PROCESS_BYTES];

@@ -42,6 +42,24 @@ static enum action action_named(const char *text)
     return action;
 }
 
+static bool is_rate(const char *text)
+{
+    return strcmp(text, "default") == 0 || (*text && !text[strspn(text, "0123456789")]);
+}
+
+/* Says how rate is written, with the directory that was typed before or after it. */
+static void advise_rate(const char *target, char *const *words, int count)
+{
+    const char *rate = "50";
+    for (int i = 1; i < count; i++)
+        if (is_rate(words[i]))
+            rate = words[i];
+        else if (!target)
+            target = words[i];
+    pt_error("rate takes a number of samples per second of CPU time, or default: pyprof ctl %s%srate %s",
+             target ? target : "", target ? " " : "", rate);
+}
+
 /* Finds the action, and the directory or pid before it. Returns ACTIONS after a message. */
 static enum action parse(const struct pt_cli *cli, const char **target, const char **rate)
 {
@@ -62,7 +80,9 @@ static enum action parse(const struct pt_cli *cli, const char **target, const ch
     *rate = action == ACTION_RATE && count == 2 ? words[1] : NULL;
     if (count != 1 + (action == ACTION_RATE)) {
         if (action == ACTION_RATE)
-            pt_error("rate takes a number of samples per second of CPU time, or default: pyprof ctl rate 50");
+            advise_rate(*target, words, count);
+        else if (*target)
+            pt_error("nothing comes after '%s': pyprof ctl %s %s", words[0], *target, words[0]);
         else
             pt_error("nothing comes after '%s'; a directory or a pid comes before it: pyprof ctl %s %s", words[0],
                      words[1], words[0]);
@@ -301,15 +321,29 @@ static void wait_for(struct pt_running *running, const struct subject *subject, 
         nanosleep(&step, NULL);
 }
 
-static void say_result(enum action action, const struct pt_running *running, uint64_t written)
+static void append_done(struct pt_buffer *text, enum action action, const struct pt_cli *cli, uint64_t hz)
 {
-    static const char *const done[ACTIONS] = {"paused", "sampled again", "at that rate from here on", "written"};
+    static const char *const done[ACTIONS] = {"paused", "sampled again", "the rate of the start from now on",
+                                              "written"};
+    if (action == ACTION_RATE && hz)
+        pt_buffer_format(text, "%" PRIu64 " sample%s per second from now on", hz, pt_plural(hz, "s"));
+    else
+        pt_buffer_text(text, done[action]);
+    if (cli->duration_ns) /* whole seconds, as they are ordered */
+        pt_buffer_format(text, " for %" PRIu64 " s", (cli->duration_ns + NS_PER_SECOND - 1) / NS_PER_SECOND);
+}
+
+static void say_result(enum action action, const struct pt_cli *cli, const struct pt_running *running, uint64_t written,
+                       uint64_t hz)
+{
+    PT_AUTO_BUFFER done = {0};
+    append_done(&done, action, cli, hz);
     uint32_t obeyed = 0, late = 0;
     for (uint32_t i = 0; running->profile && i < running->profile->processes.count; i++)
         if (pt_running_still(running, i))
             *(running->profile->processes.items[i].control_ns >= written ? &obeyed : &late) += 1;
     if (obeyed)
-        printf("%" PRIu32 " process%s: %s\n", obeyed, pt_plural(obeyed, "es"), done[action]);
+        printf("%" PRIu32 " process%s: %s\n", obeyed, pt_plural(obeyed, "es"), done.data);
     if (late)
         printf("%" PRIu32 " process%s rest%s, and will obey when %s CPU time is used, or within ten seconds\n", late,
                pt_plural(late, "es"), late == 1 ? "s" : "", late == 1 ? "its" : "their");
@@ -339,7 +373,7 @@ int pt_cmd_ctl(const struct pt_cli *cli)
             if (cli->json)
                 print_json(&running, written);
             else
-                say_result(action, &running, written);
+                say_result(action, cli, &running, written, order.number);
             status = PT_EXIT_OK;
         }
     }

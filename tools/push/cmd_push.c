@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <sys/prctl.h>
@@ -34,20 +35,44 @@ static char *state_directory(const struct pt_cli *cli)
     return slash ? pt_strndup(path, (size_t)(slash - path) + (slash == path)) : pt_strdup(".");
 }
 
-static void print_state(void *data, const struct pt_push_state *state)
+struct status_line {
+    bool fails;
+    char *text;
+};
+
+struct status_lines {
+    PT_TABLE_OF(struct status_line) table;
+};
+
+static void add_state(void *data, const struct pt_push_state *state)
 {
-    PT_AUTO_BUFFER text = {0};
-    (void)data;
+    struct status_lines *lines = data;
+    struct pt_buffer text = {0};
     pt_push_state_describe(&text, state);
     if (state->run)
         pt_buffer_format(&text, " (run %s)", state->run);
-    puts(text.data);
+    *PT_APPEND(&lines->table) = (struct status_line){state->error_unix_ns > state->success_unix_ns, text.data};
+}
+
+/* Failing ones come first, then the order is that of the targets' names. */
+static int compare_lines(const void *a, const void *b)
+{
+    const struct status_line *x = a, *y = b;
+    return pt_compare(y->fails, x->fails) ?: strcmp(x->text, y->text);
 }
 
 static int show_status(const char *directory)
 {
-    if (!pt_push_each_state(directory, print_state, NULL))
+    struct status_lines lines = {0};
+    if (!pt_push_each_state(directory, add_state, &lines))
         printf("Nothing has been pushed from %s.\n", directory);
+    else
+        qsort(lines.table.items, lines.table.count, sizeof *lines.table.items, compare_lines);
+    for (uint32_t i = 0; i < lines.table.count; i++) {
+        puts(lines.table.items[i].text);
+        free(lines.table.items[i].text);
+    }
+    PT_FREE_TABLE(&lines.table);
     return PT_EXIT_OK;
 }
 
@@ -120,6 +145,18 @@ static enum pt_push_end push(struct pt_push_sender *sender)
     }
 }
 
+/* sent, expired: what the state had when this command began. */
+static void say_sent(const struct pt_push_state *state, const struct pt_push_count *sent,
+                     const struct pt_push_count *expired)
+{
+    uint64_t windows = state->sent.windows - sent->windows;
+    if (windows || state->expired.windows != expired->windows)
+        pt_message("sent %" PRIu64 " window%s (%.2f s CPU) to %s", windows, pt_plural(windows, "s"),
+                   pt_seconds(state->sent.cpu_ns - sent->cpu_ns), state->target);
+    else
+        pt_message("nothing is new for %s", state->target);
+}
+
 static int push_all(const struct pt_cli *cli, const struct pt_push_target *target, const char *directory)
 {
     PT_AUTO(pt_push_state_free) struct pt_push_state state = {0};
@@ -144,12 +181,16 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     }
     reader.request.all = !reader.request.run;
     pt_push_state_load(&state, directory, target->url.text, reader.request.run);
+    const struct pt_push_count sent = state.sent, refused = state.refused, expired = state.expired;
     enum pt_push_end end = push(&sender);
+    bool took_all = state.refused.windows == refused.windows;
+    if (cli->once && end == PT_PUSH_DONE && took_all)
+        say_sent(&state, &sent, &expired);
     if (end == PT_PUSH_LEFT)
         pt_message("%s: what is left of the logs was not sent; another 'pyprof push' sends it", target->url.text);
     if (end == PT_PUSH_DONE && reader.request.run && sender.stopping)
         pt_push_state_remove(&state, directory);
-    return end == PT_PUSH_DONE && !(cli->once && state.refused.windows) ? PT_EXIT_OK : PT_EXIT_DATA;
+    return end == PT_PUSH_DONE && !(cli->once && !took_all) ? PT_EXIT_OK : PT_EXIT_DATA;
 }
 
 int pt_cmd_push(const struct pt_cli *cli)
@@ -161,15 +202,17 @@ int pt_cmd_push(const struct pt_cli *cli)
     PT_AUTO_FREE char *directory = state_directory(cli);
     if (cli->status)
         return show_status(directory);
-    const char *wrong =
-        cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : "missing --to URL: 'pyprof push --help'";
-    if (!wrong && cli->window_ns && cli->window_ns < NS_PER_SECOND)
-        wrong = "--window takes a second or more";
+    const char *wrong = cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : NULL;
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
-    if (wrong) {
-        pt_error("%s", wrong);
+    bool short_window = cli->window_ns && cli->window_ns < NS_PER_SECOND;
+    if (!cli->push_to)
+        pt_error("missing --to URL: 'pyprof push --help'");
+    else if (wrong)
+        pt_push_url_refuse("--to", wrong, cli->push_to);
+    else if (short_window)
+        pt_error("--window takes a second or more");
+    if (!cli->push_to || wrong || short_window)
         return PT_EXIT_USAGE;
-    }
     if (!pt_push_headers(&target, &headers))
         return PT_EXIT_USAGE;
     pt_push_target_read(&target);

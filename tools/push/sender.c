@@ -17,7 +17,7 @@
 /* After a signal a try begins within this time; a shorter one if the last one failed. */
 #define STOP_NS         (5 * NS_PER_SECOND)
 #define STOP_FAILING_NS NS_PER_SECOND
-#define ONCE_NS         (60 * NS_PER_SECOND)
+#define ONCE_NS         (60 * NS_PER_SECOND) /* as a message says */
 
 static sigset_t ending(void)
 {
@@ -229,7 +229,9 @@ static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_prof
                 note_failure(sender, &answer, "nothing is lost: what is in the logs is sent when this is mended");
             fate = FATE_WRONG;
         } else {
-            note_failure(sender, &answer, "it is tried again; the logs hold what is not sent");
+            note_failure(sender, &answer,
+                         sender->once ? "it is tried again, for 60 s at most; the logs hold what is not sent"
+                                      : "it is tried again; the logs hold what is not sent");
             if (is_expired(sender, profile->start_unix_ns))
                 fate = FATE_EXPIRED;
             else

@@ -3,6 +3,8 @@
 
 #include <ctype.h>
 
+#include "../base/print.h"
+
 static const struct protocol {
     const char *name, *path, *port; /* of http, without a port in the URL; of https it is 443 */
 } protocols[PT_PUSH_PROTOCOLS] = {
@@ -11,7 +13,7 @@ static const struct protocol {
     [PT_PUSH_PARCA] = {"parca+", "/api/profiles/writeraw", ":7070"},
 };
 
-#define FORM "--to takes pyroscope+http://HOST[:PORT], otlp+http://… or parca+http://…, or the same with https"
+#define FORM "takes pyroscope+http://HOST[:PORT], otlp+http://… or parca+http://…, or the same with https"
 
 /* Returns the length of the host and port at the beginning of text; 0 if there is none. Sets *port to where the
  * port's ':' is, NULL without one. */
@@ -67,7 +69,7 @@ const char *pt_push_url_read(struct pt_push_url *url, const char *text)
     const struct protocol *protocol = &protocols[url->protocol];
     at += secure ? 8 : 7;
     if (strchr(at, '@'))
-        return "--to takes no name or password, which all users of this machine could read: put "
+        return "takes no name or password, which all users of this machine could read: put "
                "'Authorization: Basic …' into --headers FILE or PYPROF_PUSH_HEADERS";
     size_t length = authority(at, &port);
     if (!length || !is_path(at + length))
@@ -85,6 +87,12 @@ const char *pt_push_url_read(struct pt_push_url *url, const char *text)
     url->endpoint = endpoint.data;
     url->text = pt_strdup(text);
     return NULL;
+}
+
+void pt_push_url_refuse(const char *option, const char *wrong, const char *text)
+{
+    bool secret = strchr(text, '@');
+    pt_error("%s %s%s%s%s", option, wrong, secret ? "" : ", not '", secret ? "" : text, secret ? "" : "'");
 }
 
 void pt_push_url_free(struct pt_push_url *url)

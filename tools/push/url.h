@@ -15,9 +15,11 @@ struct pt_push_url {
     char *endpoint; /* what is posted to: http://host:4040/push.v1.PusherService/Push */
 };
 
-/* Reads pyroscope+http://HOST[:PORT][/PATH] and the like. Returns NULL, or what is wrong with it (static). The caller
- * ends *url with pt_push_url_free in either case. */
+/* Reads pyroscope+http://HOST[:PORT][/PATH] and the like. Returns NULL, or what an option takes (static): "takes …".
+ * The caller ends *url with pt_push_url_free in either case. */
 const char *pt_push_url_read(struct pt_push_url *url, const char *text);
+/* Says what is wrong with what was given to the option; not a password. */
+void pt_push_url_refuse(const char *option, const char *wrong, const char *text);
 void pt_push_url_free(struct pt_push_url *url);
 
 #endif

@@ -23,7 +23,7 @@ bool pt_pusher_check(const char *text)
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
     const char *wrong = pt_push_url_read(&target.url, text);
     if (wrong)
-        pt_error("%s", wrong);
+        pt_push_url_refuse("--push", wrong, text);
     return !wrong && pt_push_headers(&target, &headers);
 }
 

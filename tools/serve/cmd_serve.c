@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -42,7 +43,10 @@ int pt_cmd_serve(const struct pt_cli *cli)
     pt_counters_begin(&counters, directory, 0);
     pt_counters_read(&counters);
     pt_access_name(&access, name);
-    pt_message("http://%s/ shows %s", name, directory);
+    int logs = pt_each_log(directory, NULL, NULL);
+    bool empty = !logs || (logs < 0 && errno == ENOENT);
+    pt_message("http://%s/ shows %s%s", name, directory,
+               empty ? ", where nothing is yet: programs that write to it appear by themselves" : "");
     const struct pt_service service = {cli->commands, directory, &counters};
     pt_serve(&service, &access, listening);
 }

@@ -225,6 +225,14 @@ static char *read_messages(int file)
     return text;
 }
 
+/* Makes names of options those of the query: "--from takes" becomes "from takes". */
+static void name_as_in_query(char *text)
+{
+    for (char *at = text; (at = strstr(at, "--")); at++)
+        if (at[2] >= 'a' && at[2] <= 'z' && (at == text || at[-1] == ' ' || at[-1] == '\n'))
+            memmove(at, at + 2, strlen(at + 2) + 1);
+}
+
 void pt_connection_take_job(struct pt_connection *connection, int signal)
 {
     struct stat status;
@@ -234,8 +242,11 @@ void pt_connection_take_job(struct pt_connection *connection, int signal)
         pt_connection_refuse(connection, PT_HTTP_BUSY, "that takes too long: ask for a part of it, by from and to");
     else if (result < 0 || fstat(connection->job.out, &status) != 0)
         pt_connection_refuse(connection, PT_HTTP_FAILED, "the answer could not be made, or is too long");
-    else if (result != PT_EXIT_OK)
-        pt_connection_refuse(connection, result == PT_EXIT_USAGE ? PT_HTTP_BAD : PT_HTTP_NOT_FOUND, said);
+    else if (result == PT_EXIT_USAGE) {
+        name_as_in_query(said);
+        pt_connection_refuse(connection, PT_HTTP_BAD, said);
+    } else if (result != PT_EXIT_OK)
+        pt_connection_refuse(connection, PT_HTTP_NOT_FOUND, said);
     else {
         connection->body = connection->job.out;
         connection->body_size = (uint64_t)status.st_size;

@@ -119,7 +119,9 @@ void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *t
     pt_buffer_text(text, "pyprof_build_info{version=\"" PYPROF_VERSION "\"} 1\n");
     put_time(text, "pyprof_cpu_seconds_total", sum->cpu_ns, "CPU time of all processes that are profiled.");
     put_time(text, "pyprof_own_cpu_seconds_total", sum->own_ns, "CPU time of the profiler in them.");
-    put_time(text, "pyprof_unsampled_cpu_seconds_total", sum->unsampled_ns, "CPU time between two samples.");
+    put_time(text, "pyprof_unsampled_cpu_seconds_total", sum->unsampled_ns,
+             "CPU time after the last samples of threads, once it is final; what live ones have used since theirs is "
+             "not in it (pyprof info adds it).");
     put_time(text, "pyprof_lost_cpu_seconds_total", sum->lost_ns, "CPU time of samples that were lost.");
     put_number(text, "pyprof_samples_total", "counter", sum->samples, "Samples taken.");
     put_number(text, "pyprof_lost_samples_total", "counter", sum->lost_samples, "Samples lost: no room, no time.");

@@ -14,6 +14,7 @@
 /* Logs are written each second: after this time they have the end of the window. */
 #define LAG_NS    UINT64_C(1200000000)
 #define PROFILE   "/debug/pprof/profile"
+#define NATIVE    "none libraries all "
 #define SELECTION "from to last pid thread not-thread focus ignore hide native run all "
 
 /* A path that a command answers. Keys of its query are options of the command. */
@@ -24,7 +25,7 @@ static const struct route {
     {"/flame", "text/html; charset=utf-8", "flame --output=- ", SELECTION "by ", true},
     {"/api/report.json", "application/json", "report --json ", SELECTION "by top sort ", false},
     {"/api/runs.json", "application/json", "runs --json ", "all ", false},
-    {PROFILE, "application/octet-stream", "export --format=pprof --all ", "seconds ", false},
+    {PROFILE, "application/octet-stream", "export --format=pprof --all --native=libraries ", "seconds native ", false},
 };
 
 /* Sets the length of the word at `at`, and returns where the next one begins. */
@@ -66,20 +67,20 @@ void pt_answer_free(struct pt_answer *answer)
     *answer = (struct pt_answer){0};
 }
 
-/* Makes the window of a profile: from now on. Returns false after it has refused the request. */
-static bool take_seconds(struct pt_answer *answer, const char *value)
+/* Makes the window of a profile: from now on. Refuses the request if that is none; value NULL: the default. */
+static void take_seconds(struct pt_answer *answer, const char *value)
 {
-    size_t digits = strspn(value, "0123456789");
-    unsigned long seconds = digits && digits < 6 && !value[digits] ? strtoul(value, NULL, 10) : MOST_SECONDS + 1;
-    if (seconds > MOST_SECONDS) {
+    size_t digits = value ? strspn(value, "0123456789") : 0;
+    unsigned long seconds = !value                                   ? DEFAULT_SECONDS
+                            : digits && digits < 6 && !value[digits] ? strtoul(value, NULL, 10)
+                                                                     : 0;
+    if (!seconds || seconds > MOST_SECONDS) {
         pt_refuse(answer, PT_HTTP_BAD, "seconds takes a number from 1 to %d", MOST_SECONDS);
-        return false;
+        return;
     }
-    seconds = seconds ? seconds : DEFAULT_SECONDS;
     answer->order.from_ns = pt_clock_ns(CLOCK_REALTIME);
     answer->order.to_ns = answer->order.from_ns + seconds * NS;
     answer->wait_ns = seconds * NS + LAG_NS;
-    return true;
 }
 
 static void add_option(struct pt_job_order *order, const char *key, const char *value)
@@ -95,7 +96,7 @@ static void order_command(const struct pt_service *service, const struct route *
 {
     struct pt_job_order *order = &answer->order;
     bool is_profile = strcmp(route->path, PROFILE) == 0, bad = false;
-    const char *seconds = "0";
+    const char *seconds = NULL;
     size_t length;
     answer->status = PT_HTTP_OK;
     answer->type = route->type;
@@ -111,7 +112,12 @@ static void order_command(const struct pt_service *service, const struct route *
             pt_refuse(answer, PT_HTTP_BAD, "%s takes: %s", route->path, *route->keys ? route->keys : "nothing");
             return;
         }
-        if (is_profile)
+        /* The command would say it only after the seconds of the profile. */
+        if (is_profile && strcmp(key, "native") == 0 && !has_word(NATIVE, value)) {
+            pt_refuse(answer, PT_HTTP_BAD, "native takes none, libraries or all, not '%s'", value);
+            return;
+        }
+        if (strcmp(key, "seconds") == 0)
             seconds = value;
         else
             add_option(order, key, value);
