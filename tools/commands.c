@@ -293,7 +293,7 @@ static const struct pt_command commands[] = {
      "--fail-above 3% judges each function (self and total) and each file or endpoint and, of CPU and time, also the "
      "CPU of all, if A and B have several runs. What is marked, and uses more CPU in B than in A by more than 3 % of "
      "A's CPU, is slower. The exit status is 0 if nothing is slower, 1 if something is, and 2 if there was nothing to "
-     "compare.",
+     "compare, or the CPU of all grew so much in one run each.",
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by endpoint --by cpu yesterday.pyprof pyprof.out\n"

@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/runs.h"
 #include "../model/frame_text.h"
 #include "../model/gil_gc.h"
+#include "../model/selection.h"
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 #include "report.h"
@@ -165,6 +167,12 @@ static void append_times(struct pt_buffer *text, const struct pt_report *report)
         pt_buffer_format(text, ", %.2f cores busy", cpu / wall);
 }
 
+static bool are_times_selected(const struct pt_report *report)
+{
+    const struct pt_selection *select = &report->profile->request->select;
+    return pt_when_is_given(&select->from) || pt_when_is_given(&select->to);
+}
+
 static void append_processes(struct pt_buffer *text, const struct pt_report *report)
 {
     uint32_t count = report->profile->processes.count, runs;
@@ -172,11 +180,48 @@ static void append_processes(struct pt_buffer *text, const struct pt_report *rep
     free(pt_runs_of(report->profile, &runs));
     if (runs > 1)
         pt_buffer_format(text, " of %u runs", runs);
+    if (are_times_selected(report)) /* files of other times were not read: the sums are without them */
+        pt_buffer_text(text, " of that time");
+}
+
+/* Returns the local time: of day today, else with its date. */
+static struct tm local_of(uint64_t unix_ns)
+{
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm local = {0};
+    localtime_r(&seconds, &local);
+    return local;
+}
+
+static bool is_same_day(const struct tm *a, const struct tm *b)
+{
+    return a->tm_yday == b->tm_yday && a->tm_year == b->tm_year;
+}
+
+/* Prints which time was selected, and how many cores its CPU time is. */
+static void print_selected_times(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t start, end, cpus = pt_summary_cpus(profile);
+    char from[32], to[32];
+    pt_profile_span(profile, &start, &end);
+    start = profile->run_start_unix_ns && profile->run_start_unix_ns < start ? profile->run_start_unix_ns : start;
+    pt_selected_window(profile, &start, &end);
+    struct tm first = local_of(start), last = local_of(end), today = local_of((uint64_t)time(NULL) * 1000000000u);
+    strftime(from, sizeof from, is_same_day(&first, &today) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &first);
+    strftime(to, sizeof to, is_same_day(&first, &last) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &last);
+    printf("Selected: %s to %s, %.2f s of %.2f s CPU", from, to, pt_seconds(report->whole_ns),
+           pt_seconds(profile->whole_ns));
+    if (end > start && cpus)
+        printf(", %.2f of %" PRIu64 " cores", (double)report->whole_ns / (double)(end - start), cpus);
+    putchar('\n');
 }
 
 static void print_selected(const struct pt_report *report)
 {
-    if (report->profile->selected)
+    if (report->profile->selected && are_times_selected(report))
+        print_selected_times(report);
+    else if (report->profile->selected)
         printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
                pt_seconds(report->profile->whole_ns));
 }

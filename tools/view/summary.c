@@ -245,10 +245,8 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
     for (uint32_t i = 0; i < profile->processes.count; i++)
         paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
     if (paused)
-        warn(warnings,
-             "paused (%" PRIu32 " process%s): 'pyprof ctl resume' starts sampling, report --ignore paused leaves out "
-             "what was used meanwhile",
-             paused, pt_plural(paused, "es"));
+        warn(warnings, "paused (%" PRIu32 " process%s): pyprof ctl resume; without that time: --ignore paused", paused,
+             pt_plural(paused, "es"));
 }
 
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
@@ -341,12 +339,14 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     const struct warnings warnings = {.each = each, .data = data};
     uint64_t found = 0;
     uint32_t without_sums = 0, without_python = 0, checked = 0;
+    bool passed_over = false; /* parts of other times, which are not missing */
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
         if (only != PT_NONE && i != only)
             continue;
         checked++;
         found += process->found_ns;
+        passed_over |= process->passed_over;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
     }
@@ -365,15 +365,15 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
     if (!without_sums && sum.samples < FEW_SAMPLES)
-        warn(&warnings, "only %" PRIu64 " sample%s: small shares mean little; run it for longer%s", sum.samples,
-             pt_plural(sum.samples, "s"),
-             costs_much(&sum, checked) ? "" : ", or with more of them: pyprof run --hz 250");
+        warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
+             costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
     warn_of_shares(&warnings, &sum, checked);
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
     warn_of_pause(&warnings, profile, only);
-    warn_of_missing(&warnings, found, &raw);
+    if (!passed_over)
+        warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)
         warn(&warnings,
