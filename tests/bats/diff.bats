@@ -89,6 +89,9 @@ log.write(sys.argv[1])' "$@"
     "$PYPROF" diff a.pprof b.pprof >small.txt
     [ "$(grep -oE '^ +1\.00 +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
     grep -qxF '  and 3 more; no change is more than chance' small.txt || fail "$(cat small.txt)"
+    # The change in a row is that of the values in it.
+    "$PYPROF" diff --by share --top 100 a.pprof b.pprof >share.txt
+    awk '/ f[0-9] / { n++; d = $2 - $1 - $3; if (d > 0.01 || d < -0.01) exit 1 } END { exit n != 6 }' share.txt || fail "$(cat share.txt)"
 }
 
 @test "diff: a profile and itself: nothing is marked, nothing is listed, no gate fails" {
@@ -154,6 +157,7 @@ for _ in range(3): third()'
     gate 1 slow.pprof fast.pprof --fail-above 10% --by share
     grep -q 'slower by [0-9.]* % of A.s CPU: fib (app.py)' err.txt || fail "$(cat err.txt)"
     gate 0 slow.pprof fast.pprof --fail-above 10%
+    unwrapped <gate.txt | grep -q '^50 % faster than before, which may be chance (one run each): ' || fail "$(cat gate.txt)"
     grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($6 + 0 < -0.5 && $6 ~ /\*/) }' || fail "$(cat gate.txt)"
     gate 1 fast.pprof slow.pprof --fail-above 10%
     grep -q 'digest (app.py)' err.txt || fail "$(cat err.txt)"
@@ -174,6 +178,7 @@ for _ in range(3): third()'
     grep -E ' fib \(app\.py\)' gate.txt | awk '{ exit !($3 ~ /\*/) }' || fail "$(cat gate.txt)"
     "$PYPROF" diff --all base new --by share >gate.txt
     unwrapped <gate.txt | grep -q "The CPU of a run has changed, but no function's share of it" || fail "$(cat gate.txt)"
+    grep -q "no function's change is more than chance" gate.txt || fail "$(cat gate.txt)"
     gate 0 --all new base --fail-above 20%
     gate 0 --all base base --fail-above 20%
     grep -q 'no change is more than chance' gate.txt || fail "$(cat gate.txt)"

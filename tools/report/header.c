@@ -21,6 +21,8 @@
 #define NAMELESS_FROM        10.0      /* per cent of the CPU time: from here on names are worth some trouble */
 #define NAMELESS_MIN         1.0       /* per cent, of a module that is named */
 #define NAMELESS_NAMED       4         /* modules to name */
+#define NS_PER_SECOND        1000000000u
+#define SHORT_NS             (10 * (uint64_t)NS_PER_SECOND) /* a time that is selected: shorter ones have tenths */
 
 static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 {
@@ -184,18 +186,19 @@ static void append_processes(struct pt_buffer *text, const struct pt_report *rep
         pt_buffer_text(text, " of that time");
 }
 
-/* Returns the local time: of day today, else with its date. */
-static struct tm local_of(uint64_t unix_ns)
+/* Appends the local time, with its date if that is not the other moment's; fine: with tenths of a second. */
+static void append_moment(struct pt_buffer *text, uint64_t unix_ns, uint64_t other_unix_ns, bool fine)
 {
-    time_t seconds = (time_t)(unix_ns / 1000000000u);
-    struct tm local = {0};
+    time_t seconds = (time_t)(unix_ns / NS_PER_SECOND), other_seconds = (time_t)(other_unix_ns / NS_PER_SECOND);
+    struct tm local = {0}, other = {0};
+    char digits[32];
     localtime_r(&seconds, &local);
-    return local;
-}
-
-static bool is_same_day(const struct tm *a, const struct tm *b)
-{
-    return a->tm_yday == b->tm_yday && a->tm_year == b->tm_year;
+    localtime_r(&other_seconds, &other);
+    bool is_same_day = local.tm_yday == other.tm_yday && local.tm_year == other.tm_year;
+    strftime(digits, sizeof digits, is_same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local);
+    pt_buffer_text(text, digits);
+    if (fine)
+        pt_buffer_format(text, ".%" PRIu64, unix_ns % NS_PER_SECOND / (NS_PER_SECOND / 10));
 }
 
 /* Prints which time was selected, and how many cores its CPU time is. */
@@ -203,14 +206,15 @@ static void print_selected_times(const struct pt_report *report)
 {
     const struct pt_profile *profile = report->profile;
     uint64_t start, end, cpus = pt_summary_cpus(profile);
-    char from[32], to[32];
     pt_profile_span(profile, &start, &end);
     start = profile->run_start_unix_ns && profile->run_start_unix_ns < start ? profile->run_start_unix_ns : start;
     pt_selected_window(profile, &start, &end);
-    struct tm first = local_of(start), last = local_of(end), today = local_of((uint64_t)time(NULL) * 1000000000u);
-    strftime(from, sizeof from, is_same_day(&first, &today) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &first);
-    strftime(to, sizeof to, is_same_day(&first, &last) ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &last);
-    printf("Selected: %s to %s, %.2f s of %.2f s CPU", from, to, pt_seconds(report->whole_ns),
+    bool fine = end < start + SHORT_NS;
+    PT_AUTO_BUFFER text = {0};
+    append_moment(&text, start, (uint64_t)time(NULL) * NS_PER_SECOND, fine);
+    pt_buffer_text(&text, " to ");
+    append_moment(&text, end, start, fine);
+    printf("Selected: %s, %.2f s of %.2f s CPU", text.data, pt_seconds(report->whole_ns),
            pt_seconds(profile->whole_ns));
     if (end > start && cpus)
         printf(", %.2f of %" PRIu64 " cores", (double)report->whole_ns / (double)(end - start), cpus);

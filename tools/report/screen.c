@@ -82,7 +82,7 @@ static void add_waiting(struct facts *facts, const struct pt_report *report)
         add(facts, NULL, "Waited: %.0f %% of %.2f s, without CPU; for what: py-spy dump --pid PID", waited,
             pt_seconds(report->sum.wall_ns));
     if (spun >= PT_SPINS_FROM)
-        add(facts, "Hint", ": %.1f %% in native threads that wait in a loop; against it: %s", spun, spinning->advice);
+        add(facts, "Hint", ": %.1f %% in threads that wait in a loop; against it: %s", spun, spinning->advice);
 }
 
 /* Returns the range of a share of what was sampled: what was measured without samples is not in it. */
@@ -109,7 +109,7 @@ static void add_accounting(struct facts *facts, const struct pt_report *report)
     uint64_t billed_ns = pt_summary_billed_ns(report->profile);
     PT_AUTO_BUFFER own = {0};
     pt_append_duration(&own, (double)sum->own_ns);
-    add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler used %s (%.1f %%)",
+    add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler: %s (%.1f %%)",
         pt_report_accounted(report), pt_seconds(sum->cpu_ns), own.data, pt_percent(sum->own_ns, sum->cpu_ns));
     if (billed_ns > sum->cpu_ns && pt_percent(billed_ns - sum->cpu_ns, billed_ns) >= MISSING_FROM)
         add(facts, "Missing", ": %.2f of %.2f s that the kernel billed the run are in no profile",
@@ -166,7 +166,7 @@ void pt_report_screen(const struct pt_report *report)
     uint32_t used = 3 + report->profile->selected + (runs > 1) + 1 + facts.items.count + next.count;
     uint32_t left = PT_SCREEN > used + FEWEST_LINES ? PT_SCREEN - used : FEWEST_LINES;
     pt_report_what_ran(report);
-    if (pt_report_context(report)) {
+    if (pt_report_context(report) && !pt_report_is_one_value(report)) {
         pt_report_by_unasked(report, left - 1);
     } else {
         putchar('\n');

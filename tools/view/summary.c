@@ -142,8 +142,9 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
         warn(warnings,
-             "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED ": %s",
-             unsampled, pt_seconds(sum->unsampled_ns),
+             "%.1f %% of the CPU time (%.2f s) was not sampled%s; no function has it, it is " PP_PSEUDO_UNSAMPLED
+             ": %s",
+             unsampled, pt_seconds(sum->unsampled_ns), known ? "" : ": try PYPROF_CLOCK=perf",
              known ? "there was no signal for it, see below"
                    : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
                      "ticks. Perf events see that work ('pyprof doctor' says whether they are permitted, "
@@ -152,8 +153,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
     if (is_uneven(sum))
         warn(
             warnings,
-            "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
-            "often: work that always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
+            "%.1f %% (%.2f s) was sampled at clock ticks: try PYPROF_CLOCK=perf; of threads that wait often, work that "
+            "always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
             "gives all threads perf events, which see it; where events are refused, 'pyprof doctor' says how to permit "
             "them",
             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
@@ -164,8 +165,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
     if (costs_much(sum, processes))
-        warn(warnings, "profiling itself took %.1f %% of the CPU time (%.2f s): %s", own, pt_seconds(sum->own_ns),
-             sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "fewer samples per second (PYPROF_HZ) cost less"
+        warn(warnings, "profiling took %.1f %% of the CPU (%.2f s): %s", own, pt_seconds(sum->own_ns),
+             sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "a lower PYPROF_HZ costs less"
                                                                 : "most of it to read the symbols of libraries and to "
                                                                   "write the profile, whatever the number of samples");
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
