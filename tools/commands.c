@@ -279,7 +279,8 @@ static const struct pt_command commands[] = {
      "The first line says whether B is faster or slower, by how much, and how sure that is. Of a service whose "
      "requests "
      "both sides have counted (see report) CPU per request is compared, of one that has not counted them shares of the "
-     "CPU, and of other programs the CPU of a run: --by says otherwise. JSON has functions unless --by names something "
+     "CPU (in text those of endpoints, if both sides have any), and of other programs the CPU of a run: --by says "
+     "otherwise. JSON has functions unless --by names something "
      "else.\n\n"
      "Marked with * is what changed by more than chance: what two profiles of the same program would show in one of "
      "20 comparisons at most, in any function, so few are the samples. Only these rows are listed, as many as fit a "
@@ -293,7 +294,7 @@ static const struct pt_command commands[] = {
      "--fail-above 3% judges each function (self and total) and each file or endpoint and, of CPU and time, also the "
      "CPU of all, if A and B have several runs. What is marked, and uses more CPU in B than in A by more than 3 % of "
      "A's CPU, is slower. The exit status is 0 if nothing is slower, 1 if something is, and 2 if there was nothing to "
-     "compare.",
+     "compare, or the CPU of all grew so much in one run each.",
      "pyprof diff\n"
      "pyprof diff -o diff.html yesterday.pyprof pyprof.out\n"
      "pyprof diff --by endpoint --by cpu yesterday.pyprof pyprof.out\n"

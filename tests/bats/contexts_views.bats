@@ -276,9 +276,10 @@ END
     of() {
         grep -A1 "  $1 " "$2" | grep -oE "$1 .*|[0-9]+ % of it awaited at .*" | tr -s ' '
     }
-    "$PYPROF" report app.pyprof >report.txt
+    "$PYPROF" report endpoints app.pyprof >report.txt
     for endpoint in /cart /tenant /ping; do
-        "$PYPROF" report --focus "endpoint=$endpoint\$" app.pyprof >focused.txt
+        "$PYPROF" report --focus "endpoint=$endpoint\$" app.pyprof | grep -q 'OWN FUNCTION' || fail "a table of one row"
+        "$PYPROF" report endpoints --focus "endpoint=$endpoint\$" app.pyprof >focused.txt
         diff <(of "$endpoint" report.txt) <(of "$endpoint" focused.txt) || fail "$(cat report.txt focused.txt)"
     done
     of /cart report.txt | grep -qxF '41 % of it awaited at svc.py:41 in cart: task prices' || fail "$(cat report.txt)"
@@ -294,7 +295,7 @@ END
     [ "$(head -n 12 report.txt | grep -c '/checkout')" -eq 1 ] || fail "not on the first screen: $(cat report.txt)"
     "$PYPROF" report --thread gevent app.pyprof >report.txt
     rows | grep -qE ' 50\.0 % +40  crawl +100 % crawl' || fail "$(cat report.txt)"
-    "$PYPROF" report --focus refresh app.pyprof >report.txt
+    "$PYPROF" report --full --focus refresh app.pyprof >report.txt
     rows | grep -qE ' 100\.0 % +20  refresh ' || fail "$(cat report.txt)"
     "$PYPROF" report --thread metrics app.pyprof >report.txt
     ! grep -E 'SAMPLES|--by' report.txt || fail "a table of nothing"
@@ -413,7 +414,10 @@ log.write("odd.pyprof")'
 @test "diff --by endpoint marks the endpoint that has become slower, and fails for it" {
     service app
     service slower 2
+    "$PYPROF" diff app.pyprof slower.pyprof >unasked.txt
+    unwrapped <unasked.txt | grep -q '^Not known whether it is slower: requests are not counted on both sides' || fail "$(cat unasked.txt)"
     "$PYPROF" diff --by endpoint app.pyprof slower.pyprof >diff.txt
+    diff diff.txt <(sed '/^Functions: --by share$/d' unasked.txt | sed '$d') || fail "endpoints are not what is compared"
     grep -qE '^ +43\.8 +60\.9 +\+17\.1\*  /checkout$' diff.txt || fail "$(cat diff.txt)"
     grep -qE '^  CPU A +B  CHANGE +ENDPOINT$' diff.txt || fail "$(cat diff.txt)"
     "$PYPROF" diff --by endpoint --by cpu app.pyprof slower.pyprof >diff.txt

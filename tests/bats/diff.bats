@@ -8,7 +8,7 @@ load lib/two_runs
     # SELF of A, of B, change; TOTAL the same: seconds.
     grep -E ' fib \(app\.py\)' diff.txt | awk '{ exit !($2 - $1 > 0.5 && $3 + 0 > 0.5 && $3 ~ /\*/) }' || fail "$(cat diff.txt)"
     grep -E ' digest \(app\.py\)' diff.txt | awk '{ exit !($4 - $5 > 0.5 && $6 + 0 < -0.5 && $6 ~ /\*/) }' || fail "$(cat diff.txt)"
-    head -n 1 diff.txt | grep -qE '^(As fast as|[0-9.]+ % (slower|faster) than) before: [0-9.]+ m?s for [0-9.]+ m?s of CPU$' || fail "$(cat diff.txt)"
+    unwrapped <diff.txt | head -n 1 | grep -qE '^(As fast as|[0-9.]+ % (slower|faster) than) before(, which may be chance \(one run each\))?: [0-9.]+ m?s for [0-9.]+ m?s of CPU' || fail "$(cat diff.txt)"
     [ "$("$PYPROF" diff --json | jq -r .by)" = cpu ]
     [ "$(wc -l <diff.txt)" -le 24 ] || fail "more than a screen: $(cat diff.txt)"
     /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" 80 "$PYPROF" diff --no-pager | sed 's/\x1b\[[0-9;]*[mK]//g; s/\r$//; s/.*\r//' >screen.txt
@@ -89,6 +89,9 @@ log.write(sys.argv[1])' "$@"
     "$PYPROF" diff a.pprof b.pprof >small.txt
     [ "$(grep -oE '^ +1\.00 +1\.[0-9]+ +\+0\.0[0-9]  .* f[0-9]' small.txt | grep -o '..$' | paste -sd' ')" = "f5 f4 f3" ] || fail "$(cat small.txt)"
     grep -qxF '  and 3 more; no change is more than chance' small.txt || fail "$(cat small.txt)"
+    # The change in a row is that of the values in it.
+    "$PYPROF" diff --by share --top 100 a.pprof b.pprof >share.txt
+    awk '/ f[0-9] / { n++; d = $2 - $1 - $3; if (d > 0.01 || d < -0.01) exit 1 } END { exit n != 6 }' share.txt || fail "$(cat share.txt)"
 }
 
 @test "diff: a profile and itself: nothing is marked, nothing is listed, no gate fails" {
@@ -117,7 +120,7 @@ for _ in range(3): $name()" >app.py
     profiled "$PYTHON" -c 'def third(): return sum(range(9000000))
 for _ in range(3): third()'
     "$PYPROF" diff runs 2>err.txt | cmp - diff.txt
-    [ "$(cat err.txt)" = "pyprof: these are the two latest runs in runs; its latest run and the latest here: pyprof diff runs pyprof.out" ] ||
+    [ "$(cat err.txt)" = "pyprof: compared: the two latest runs of runs; its latest run and the latest here: pyprof diff runs pyprof.out" ] ||
         fail "$(cat err.txt)"
     "$PYPROF" diff runs pyprof.out 2>/dev/null | grep -qE ' \+[0-9.]+\*.* third ' || fail "the latest of each"
     mkdir one
@@ -154,6 +157,7 @@ for _ in range(3): third()'
     gate 1 slow.pprof fast.pprof --fail-above 10% --by share
     grep -q 'slower by [0-9.]* % of A.s CPU: fib (app.py)' err.txt || fail "$(cat err.txt)"
     gate 0 slow.pprof fast.pprof --fail-above 10%
+    unwrapped <gate.txt | grep -q '^50 % faster than before, which may be chance (one run each): ' || fail "$(cat gate.txt)"
     grep -E ' digest \(app\.py\)' gate.txt | awk '{ exit !($6 + 0 < -0.5 && $6 ~ /\*/) }' || fail "$(cat gate.txt)"
     gate 1 fast.pprof slow.pprof --fail-above 10%
     grep -q 'digest (app.py)' err.txt || fail "$(cat err.txt)"
@@ -174,6 +178,7 @@ for _ in range(3): third()'
     grep -E ' fib \(app\.py\)' gate.txt | awk '{ exit !($3 ~ /\*/) }' || fail "$(cat gate.txt)"
     "$PYPROF" diff --all base new --by share >gate.txt
     unwrapped <gate.txt | grep -q "The CPU of a run has changed, but no function's share of it" || fail "$(cat gate.txt)"
+    grep -q "no function's change is more than chance" gate.txt || fail "$(cat gate.txt)"
     gate 0 --all new base --fail-above 20%
     gate 0 --all base base --fail-above 20%
     grep -q 'no change is more than chance' gate.txt || fail "$(cat gate.txt)"

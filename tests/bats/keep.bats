@@ -31,12 +31,14 @@ ns() {
     run "$PYPROF" report --from yesterday fleet
     [ "$status" -eq 1 ]
     [[ $output =~ "no sample of ".*" fits --from "[0-9-]+T00:00:00 ]] || fail "$output"
-    for wrong in "--from 25:00" "--from tomorrow" "--to 0" "--last 0" "--from -1m --to -2m" "--from 2023-11-15 --to 2023-11-14"; do
+    for wrong in "--from 25:00" "--from tomorrow" "--to 0" "--last 0" "--last 5m --from 10s" "--from -1m --to -2m" "--from 2023-11-15 --to 2023-11-14"; do
         # shellcheck disable=SC2086
         run "$PYPROF" report $wrong fleet
         [ "$status" -eq 2 ] || fail "$wrong: $output"
         [ "${#lines[@]}" -eq 1 ] || fail "$wrong: $output"
     done
+    "$PYPROF" report --last 10m fleet | grep -qE '^Selected: 2023-11-14 23:02:30 to 23:12:30, 1\.00 s of 1\.[01]0 s CPU, 0\.00 of 2 cores$' ||
+        fail "$("$PYPROF" report --last 10m fleet)"
     # What it says to type next selects the same.
     "$PYPROF" report --from 2023-11-14T23:02:30Z fleet | grep -qF -- '--from 2023-11-14T23:02:30 fleet' || fail "$("$PYPROF" report --from 23:02 fleet)"
 }

@@ -559,6 +559,30 @@ END
     done <<<"$next"
 }
 
+# sampled FILE SAMPLES PAUSED: samples of 10 ms, and so many seconds in a pause.
+sampled() {
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs, sys
+log, samples = logs.Log(), int(sys.argv[2])
+log.sample("MainThread", [logs.python("f")], samples * 10000000, 0, True, samples)
+if int(sys.argv[3]):
+    log.sample(None, [logs.pseudo("[paused]")], int(sys.argv[3]) * 1000000000, 3, None, 0)
+log.write(sys.argv[1])' "$@"
+}
+
+@test "report: the range of a share is that of what was sampled, and few samples tell none; the advice is not cut" {
+    sampled all.pprof 50 0
+    sampled paused.pprof 50 2
+    sampled few.pprof 6 0
+    "$PYPROF" report all.pprof >all.txt
+    "$PYPROF" report paused.pprof >paused.txt
+    grep -q '^Samples: 50: 10 % is from ' all.txt || fail "$(cat all.txt)"
+    diff <(grep '^Samples: ' all.txt) <(grep '^Samples: ' paused.txt) || fail "$(cat all.txt paused.txt)"
+    "$PYPROF" report few.pprof >few.txt
+    ! grep '^Samples: ' few.txt || fail "$(cat few.txt)"
+    grep -qx 'Warning: only 6 samples: run longer, or pyprof run --hz 250' few.txt || fail "$(cat few.txt)"
+}
+
 @test "report: the accounting is one line unless something is missing" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" report --full >report.txt

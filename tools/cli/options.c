@@ -233,6 +233,14 @@ static void complain_of_option(const struct pt_command *command, bool known, con
                  command->name);
 }
 
+/* Both set where the time begins: the later on the command line would silently win. */
+static bool check_beginning(bool from, bool last)
+{
+    if (from && last)
+        pt_error("--last N is --from -N: give one of the two");
+    return !(from && last);
+}
+
 static bool parse_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
 {
     /* '+' stops at the first operand: options after it belong to the command that is run. */
@@ -248,6 +256,7 @@ static bool parse_options(const struct pt_command *command, int argc, char **arg
         longs[i + 1] =
             (struct option){option->name, option->argument ? required_argument : no_argument, NULL, LONG_ONLY + i};
     }
+    bool from = false, last = false;
     optind = 1;
     opterr = 0;
     for (int value; (value = getopt_long(argc, argv, letters, longs, NULL)) != -1;) {
@@ -266,8 +275,11 @@ static bool parse_options(const struct pt_command *command, int argc, char **arg
                 place = i;
         if (!parse_option(cli, command->options[place], optarg))
             return false;
+        last |= command->options[place]->value == PT_LAST;
+        from |= command->options[place]->value == PT_WHEN &&
+                command->options[place]->field == offsetof(struct pt_cli, request.select.from);
     }
-    return true;
+    return check_beginning(from, last);
 }
 
 /* Times of different kinds can be compared only when the run is known. */

@@ -200,7 +200,7 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
     }
     process->samples += samples;
     process->found_ns += found_ns;
-    if (in_time && accepted.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
+    if (in_time && found_ns && accepted.wall_ns < interval.wall_ns && interval.wall_ns > profile->cut_wall_ns)
         profile->cut_wall_ns = interval.wall_ns;
     if (in_time)
         add_accepted(adder, segment, from, &interval, &accepted);

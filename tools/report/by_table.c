@@ -300,6 +300,17 @@ const char *pt_report_context(const struct pt_report *report)
     return NULL;
 }
 
+bool pt_report_is_one_value(const struct pt_report *report)
+{
+    const char *by = report->profile->request->select.focus ? pt_report_context(report) : NULL;
+    if (!by)
+        return false;
+    struct pt_by_values values = pt_by_values_of(report, by, PT_NONE, PT_NONE, true);
+    bool is_one = values.count == 1;
+    free(values.items);
+    return is_one;
+}
+
 void pt_report_by_unasked(const struct pt_report *report, uint32_t lines)
 {
     const char *by = pt_report_context(report);

@@ -196,7 +196,7 @@ static void say_other_comparison(const char *given, const char *other)
     pt_append_argument(&command, given);
     pt_buffer_text(&command, " ");
     pt_append_argument(&command, other);
-    pt_message("these are the two latest runs in %s; its latest run and the latest here: pyprof diff %s", given,
+    pt_message("compared: the two latest runs of %s; its latest run and the latest here: pyprof diff %s", given,
                command.data);
 }
 
@@ -265,6 +265,15 @@ static void choose_by(struct job *job, bool service)
         job->by = PT_COMPARE_CPU;
 }
 
+/* Returns whether the table is of endpoints: of CPU per request, or of their shares where requests were not counted. */
+static bool has_endpoints(const struct job *job)
+{
+    bool asked = job->cli->by || job->cli->request.by;
+    return job->by == PT_COMPARE_REQUEST ||
+           (!asked && job->form == AS_TEXT && job->by == PT_COMPARE_SHARE &&
+            pt_has_group(job->profiles[0], PT_COUNTED_BY) && pt_has_group(job->profiles[1], PT_COUNTED_BY));
+}
+
 /* Returns the exit status. */
 static int compare(struct job *job)
 {
@@ -273,7 +282,7 @@ static int compare(struct job *job)
     if (job->form != AS_PAGE) {
         bool service = is_service(job);
         choose_by(job, service);
-        const char *group = job->by == PT_COMPARE_REQUEST ? PT_COUNTED_BY : job->cli->request.by;
+        const char *group = has_endpoints(job) ? PT_COUNTED_BY : job->cli->request.by;
         for (int i = 0; i < 2; i++)
             job->sides[i] = pt_side_of(job->profiles[i]);
         job->comparison = pt_comparison_of(job->sides, job->by, group, job->cli->lines);

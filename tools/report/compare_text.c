@@ -62,12 +62,19 @@ struct table {
     uint32_t most; /* rows */
 };
 
+/* Rounds to the digits of the table, so that the change in a row is that of the values in it. */
+static double printed(const struct table *table, double value)
+{
+    double of = pow(10, table->digits);
+    return rint(value * of) / of;
+}
+
 static int print_change(const struct table *table, const struct pt_change *change)
 {
-    double before = pt_compare_value(table->comparison, change, 0),
-           after = pt_compare_value(table->comparison, change, 1);
+    double before = printed(table, pt_compare_value(table->comparison, change, 0)),
+           after = printed(table, pt_compare_value(table->comparison, change, 1));
     return fprintf(table->out, "%7.*f%7.*f%+8.*f%c ", table->digits, before, table->digits, after, table->digits,
-                   pt_compare_change(table->comparison, change), change->marked ? '*' : ' ');
+                   after - before, change->marked ? '*' : ' ');
 }
 
 static bool is_marked(const struct pt_compared *one)
@@ -136,12 +143,14 @@ static void print_rows(const struct table *table, const struct pt_compared *all,
     if (shown < marked)
         fprintf(table->out, "  and %" PRIu32 " more (--full, --top %" PRIu32 ")\n", marked - shown, marked);
     uint32_t hidden = count - (shown > marked ? shown : marked);
+    bool whole = table->comparison->by != PT_COMPARE_REQUEST && pt_has_cpu_changed(table->comparison->sides);
+    const char *no = !whole ? "no" : files ? "no row's" : "no function's"; /* the whole has changed surely */
     if (hidden && marked)
         fprintf(table->out, "  and %" PRIu32 " more within chance\n", hidden);
     else if (hidden && shown)
-        fprintf(table->out, "  and %" PRIu32 " more; no change is more than chance\n", hidden);
+        fprintf(table->out, "  and %" PRIu32 " more; %s change is more than chance\n", hidden, no);
     else if (!marked)
-        fputs("  no change is more than chance\n", table->out);
+        fprintf(table->out, "  %s change is more than chance\n", no);
 }
 
 static void print_uncounted(const struct pt_comparison *comparison, FILE *out)

@@ -41,15 +41,15 @@ static void append_percent(struct pt_buffer *text, double percent)
     pt_buffer_format(text, "%.*f", fabs(percent) < 9.95 ? 1 : 0, percent);
 }
 
-/* Appends "12 % slower than before: 5.31 s for 4.74 s of CPU". */
-static void append_change(struct pt_buffer *text, const struct speed *speed, const char *of)
+/* Appends "12 % slower than before: 5.31 s for 4.74 s of CPU". unsure: what is said of a change, or "". */
+static void append_change(struct pt_buffer *text, const struct speed *speed, const char *unsure, const char *of)
 {
     double percent = percent_of(speed);
     if (fabs(percent) < AS_BEFORE) {
         pt_buffer_text(text, "As fast as before: ");
     } else {
         append_percent(text, fabs(percent));
-        pt_buffer_format(text, " %% %s than before: ", percent > 0 ? "slower" : "faster");
+        pt_buffer_format(text, " %% %s than before%s: ", percent > 0 ? "slower" : "faster", unsure);
     }
     append_values(text, speed);
     pt_buffer_text(text, of);
@@ -59,7 +59,7 @@ static void append_change(struct pt_buffer *text, const struct speed *speed, con
 static void append_sure(struct pt_buffer *text, const struct speed *speed, bool changed, const char *of)
 {
     if (changed) {
-        append_change(text, speed, of);
+        append_change(text, speed, "", of);
         pt_buffer_text(text, ", ± ");
     } else {
         pt_buffer_text(text, "No sure change: ");
@@ -88,7 +88,10 @@ static void append_runs(struct pt_buffer *text, const struct pt_side sides[2])
     if (a->count > 1 && b->count > 1)
         append_several(text, &speed, sides);
     else
-        append_change(text, &speed, " of CPU");
+        append_change(text, &speed,
+                      a->count == b->count ? ", which may be chance (one run each)"
+                                           : ", which may be chance (one run of one side)",
+                      " of CPU");
 }
 
 /* What requests need, each with the square of its standard error, in ns. */
@@ -177,9 +180,10 @@ static void append_shares(struct pt_buffer *text, const struct pt_side sides[2])
     if (pt_has_requests(sides[0].profile) && pt_has_requests(sides[1].profile))
         pt_buffer_text(text, "Shares of the CPU: whether requests became faster or slower says --by endpoint");
     else
-        pt_buffer_text(text,
-                       "Shares of the CPU: whether requests became faster or slower is not known, as they are not "
-                       "counted on both sides (app = libpyprof.wsgi(app), asgi(app)), or are a part");
+        pt_buffer_text(text, sides[0].profile->selected || sides[1].profile->selected
+                                 ? "Not known whether it is slower: this is a part of what requests use"
+                                 : "Not known whether it is slower: requests are not counted on both sides (app = "
+                                   "libpyprof.wsgi(app) counts them)");
 }
 
 void pt_comparison_verdict(const struct pt_comparison *comparison, FILE *out)

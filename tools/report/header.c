@@ -3,12 +3,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/runs.h"
 #include "../model/frame_text.h"
 #include "../model/gil_gc.h"
+#include "../model/selection.h"
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 #include "report.h"
@@ -19,6 +21,8 @@
 #define NAMELESS_FROM        10.0      /* per cent of the CPU time: from here on names are worth some trouble */
 #define NAMELESS_MIN         1.0       /* per cent, of a module that is named */
 #define NAMELESS_NAMED       4         /* modules to name */
+#define NS_PER_SECOND        1000000000u
+#define SHORT_NS             (10 * (uint64_t)NS_PER_SECOND) /* a time that is selected: shorter ones have tenths */
 
 static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 {
@@ -165,6 +169,12 @@ static void append_times(struct pt_buffer *text, const struct pt_report *report)
         pt_buffer_format(text, ", %.2f cores busy", cpu / wall);
 }
 
+static bool are_times_selected(const struct pt_report *report)
+{
+    const struct pt_selection *select = &report->profile->request->select;
+    return pt_when_is_given(&select->from) || pt_when_is_given(&select->to);
+}
+
 static void append_processes(struct pt_buffer *text, const struct pt_report *report)
 {
     uint32_t count = report->profile->processes.count, runs;
@@ -172,11 +182,50 @@ static void append_processes(struct pt_buffer *text, const struct pt_report *rep
     free(pt_runs_of(report->profile, &runs));
     if (runs > 1)
         pt_buffer_format(text, " of %u runs", runs);
+    if (are_times_selected(report)) /* files of other times were not read: the sums are without them */
+        pt_buffer_text(text, " of that time");
+}
+
+/* Appends the local time, with its date if that is not the other moment's; fine: with tenths of a second. */
+static void append_moment(struct pt_buffer *text, uint64_t unix_ns, uint64_t other_unix_ns, bool fine)
+{
+    time_t seconds = (time_t)(unix_ns / NS_PER_SECOND), other_seconds = (time_t)(other_unix_ns / NS_PER_SECOND);
+    struct tm local = {0}, other = {0};
+    char digits[32];
+    localtime_r(&seconds, &local);
+    localtime_r(&other_seconds, &other);
+    bool is_same_day = local.tm_yday == other.tm_yday && local.tm_year == other.tm_year;
+    strftime(digits, sizeof digits, is_same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local);
+    pt_buffer_text(text, digits);
+    if (fine)
+        pt_buffer_format(text, ".%" PRIu64, unix_ns % NS_PER_SECOND / (NS_PER_SECOND / 10));
+}
+
+/* Prints which time was selected, and how many cores its CPU time is. */
+static void print_selected_times(const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t start, end, cpus = pt_summary_cpus(profile);
+    pt_profile_span(profile, &start, &end);
+    start = profile->run_start_unix_ns && profile->run_start_unix_ns < start ? profile->run_start_unix_ns : start;
+    pt_selected_window(profile, &start, &end);
+    bool fine = end < start + SHORT_NS;
+    PT_AUTO_BUFFER text = {0};
+    append_moment(&text, start, (uint64_t)time(NULL) * NS_PER_SECOND, fine);
+    pt_buffer_text(&text, " to ");
+    append_moment(&text, end, start, fine);
+    printf("Selected: %s, %.2f s of %.2f s CPU", text.data, pt_seconds(report->whole_ns),
+           pt_seconds(profile->whole_ns));
+    if (end > start && cpus)
+        printf(", %.2f of %" PRIu64 " cores", (double)report->whole_ns / (double)(end - start), cpus);
+    putchar('\n');
 }
 
 static void print_selected(const struct pt_report *report)
 {
-    if (report->profile->selected)
+    if (report->profile->selected && are_times_selected(report))
+        print_selected_times(report);
+    else if (report->profile->selected)
         printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),
                pt_seconds(report->profile->whole_ns));
 }

@@ -74,6 +74,10 @@ void pt_report_tables(const struct pt_report *report, uint32_t process, uint32_t
 void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thread);
 void pt_report_by_unasked(const struct pt_report *report, uint32_t lines);
 const char *pt_report_context(const struct pt_report *report);
+
+/* Returns whether --focus leaves one value of it: its functions say more than its row. */
+bool pt_report_is_one_value(const struct pt_report *report);
+
 /* Returns a pattern for --focus that the endpoint with most CPU time matches; NULL without endpoints, if only a part is
  * selected, or if its name is long or no plain text. The caller frees. */
 char *pt_report_hot_endpoint(const struct pt_report *report);

@@ -24,6 +24,7 @@
 #define ESTIMATED_FROM 5.0 /* per cent of the CPU time */
 #define SMALL_SHARE    0.1 /* whose range is said */
 #define LARGE_SHARE    0.5
+#define RANGE_FROM     10 /* samples: fewer tell no range */
 
 /* What follows the table: a line each. */
 struct facts {
@@ -68,8 +69,7 @@ static void add_code(struct facts *facts, const struct pt_report *report)
         add(facts, NULL, "%s", text.data + 2);
     }
     if (collected >= COLLECTED_FROM)
-        add(facts, NULL, "Garbage collection: %.1f %%; gc.freeze() after the start, or gc.set_threshold(), lowers it",
-            collected);
+        add(facts, NULL, "Garbage collection: %.1f %%: gc.freeze() or gc.set_threshold() lowers it", collected);
     else if (states.gc_known_ns)
         add(facts, NULL, "Garbage collection: %.1f %%", collected);
 }
@@ -79,24 +79,27 @@ static void add_waiting(struct facts *facts, const struct pt_report *report)
     const struct pt_spinning *spinning = &report->profile->spinning;
     double waited = pt_report_waited(report), spun = pt_percent(spinning->ns, report->whole_ns);
     if (waited > 0)
-        add(facts, NULL, "Waited: %.0f %% of %.2f s, which uses no CPU: py-spy dump --pid PID shows for what", waited,
+        add(facts, NULL, "Waited: %.0f %% of %.2f s, without CPU; for what: py-spy dump --pid PID", waited,
             pt_seconds(report->sum.wall_ns));
     if (spun >= PT_SPINS_FROM)
-        add(facts, "Hint", ": %.1f %% in native threads that wait in a loop; against it: %s", spun, spinning->advice);
+        add(facts, "Hint", ": %.1f %% in threads that wait in a loop; against it: %s", spun, spinning->advice);
 }
 
+/* Returns the range of a share of what was sampled: what was measured without samples is not in it. */
 static struct pt_bounds range_of(const struct pt_report *report, double share)
 {
     const struct pt_draws *draws = &report->draws;
-    return pt_share_of(draws, (uint64_t)(share * (double)draws->count), (uint64_t)(share * (double)draws->ns),
-                       report->whole_ns)
+    return pt_share_of(draws, (uint64_t)(share * (double)draws->count + 0.5), (uint64_t)(share * (double)draws->ns),
+                       draws->ns)
         .bounds;
 }
 
 static void add_uncertainty(struct facts *facts, const struct pt_report *report)
 {
+    if (report->draws.count < RANGE_FROM)
+        return;
     struct pt_bounds small = range_of(report, SMALL_SHARE), large = range_of(report, LARGE_SHARE);
-    add(facts, NULL, "Samples: %" PRIu64 "; so 10 %% is from %.1f to %.1f %%, and 50 %% from %.1f to %.1f %% (--ci)",
+    add(facts, NULL, "Samples: %" PRIu64 ": 10 %% is from %.1f to %.1f %%, 50 %% from %.1f to %.1f %% (--ci)",
         report->draws.count, small.low, small.high, large.low, large.high);
 }
 
@@ -106,7 +109,7 @@ static void add_accounting(struct facts *facts, const struct pt_report *report)
     uint64_t billed_ns = pt_summary_billed_ns(report->profile);
     PT_AUTO_BUFFER own = {0};
     pt_append_duration(&own, (double)sum->own_ns);
-    add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler used %s (%.1f %%)",
+    add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler: %s (%.1f %%)",
         pt_report_accounted(report), pt_seconds(sum->cpu_ns), own.data, pt_percent(sum->own_ns, sum->cpu_ns));
     if (billed_ns > sum->cpu_ns && pt_percent(billed_ns - sum->cpu_ns, billed_ns) >= MISSING_FROM)
         add(facts, "Missing", ": %.2f of %.2f s that the kernel billed the run are in no profile",
@@ -163,7 +166,7 @@ void pt_report_screen(const struct pt_report *report)
     uint32_t used = 3 + report->profile->selected + (runs > 1) + 1 + facts.items.count + next.count;
     uint32_t left = PT_SCREEN > used + FEWEST_LINES ? PT_SCREEN - used : FEWEST_LINES;
     pt_report_what_ran(report);
-    if (pt_report_context(report)) {
+    if (pt_report_context(report) && !pt_report_is_one_value(report)) {
         pt_report_by_unasked(report, left - 1);
     } else {
         putchar('\n');

@@ -142,8 +142,9 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
         warn(warnings,
-             "%.1f %% of the CPU time (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED ": %s",
-             unsampled, pt_seconds(sum->unsampled_ns),
+             "%.1f %% of the CPU time (%.2f s) was not sampled%s; no function has it, it is " PP_PSEUDO_UNSAMPLED
+             ": %s",
+             unsampled, pt_seconds(sum->unsampled_ns), known ? "" : ": try PYPROF_CLOCK=perf",
              known ? "there was no signal for it, see below"
                    : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
                      "ticks. Perf events see that work ('pyprof doctor' says whether they are permitted, "
@@ -152,8 +153,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
     if (is_uneven(sum))
         warn(
             warnings,
-            "%.1f %% of the CPU time (%.2f s) was sampled at the kernel's clock ticks alone, in threads that wait "
-            "often: work that always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
+            "%.1f %% (%.2f s) was sampled at clock ticks: try PYPROF_CLOCK=perf; of threads that wait often, work that "
+            "always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
             "gives all threads perf events, which see it; where events are refused, 'pyprof doctor' says how to permit "
             "them",
             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
@@ -164,8 +165,8 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              lost, pt_seconds(sum->lost_ns), sum->lost_samples);
     }
     if (costs_much(sum, processes))
-        warn(warnings, "profiling itself took %.1f %% of the CPU time (%.2f s): %s", own, pt_seconds(sum->own_ns),
-             sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "fewer samples per second (PYPROF_HZ) cost less"
+        warn(warnings, "profiling took %.1f %% of the CPU (%.2f s): %s", own, pt_seconds(sum->own_ns),
+             sum->handler_sum_ns * SAMPLES_SHARE >= sum->own_ns ? "a lower PYPROF_HZ costs less"
                                                                 : "most of it to read the symbols of libraries and to "
                                                                   "write the profile, whatever the number of samples");
     uint64_t difference = sum->difference_ns < 0 ? 0 - (uint64_t)sum->difference_ns : (uint64_t)sum->difference_ns;
@@ -245,10 +246,8 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
     for (uint32_t i = 0; i < profile->processes.count; i++)
         paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
     if (paused)
-        warn(warnings,
-             "paused (%" PRIu32 " process%s): 'pyprof ctl resume' starts sampling, report --ignore paused leaves out "
-             "what was used meanwhile",
-             paused, pt_plural(paused, "es"));
+        warn(warnings, "paused (%" PRIu32 " process%s): pyprof ctl resume; without that time: --ignore paused", paused,
+             pt_plural(paused, "es"));
 }
 
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
@@ -341,12 +340,14 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     const struct warnings warnings = {.each = each, .data = data};
     uint64_t found = 0;
     uint32_t without_sums = 0, without_python = 0, checked = 0;
+    bool passed_over = false; /* parts of other times, which are not missing */
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
         if (only != PT_NONE && i != only)
             continue;
         checked++;
         found += process->found_ns;
+        passed_over |= process->passed_over;
         without_sums += !process->has_accounting;
         without_python += !process->python_version;
     }
@@ -365,15 +366,15 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
     if (!without_sums && sum.samples < FEW_SAMPLES)
-        warn(&warnings, "only %" PRIu64 " sample%s: small shares mean little; run it for longer%s", sum.samples,
-             pt_plural(sum.samples, "s"),
-             costs_much(&sum, checked) ? "" : ", or with more of them: pyprof run --hz 250");
+        warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
+             costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
     warn_of_shares(&warnings, &sum, checked);
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
     warn_of_pause(&warnings, profile, only);
-    warn_of_missing(&warnings, found, &raw);
+    if (!passed_over)
+        warn_of_missing(&warnings, found, &raw);
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)
         warn(&warnings,
