@@ -224,6 +224,18 @@ bytes() {
     sha256sum --quiet -c was.txt
     [ -L fleet/1000-1700000000000000000-00000000.pyprof ]
     [[ $output == *"compacted 1 file: "* ]] || fail "$output"
+    # A name that is in the way of one file is in the way of that file alone.
+    for pid in 1003 1004; do
+        cp -a fleet/renamed.pyprof fleet/$pid-1700000000000000000-0000000$((pid % 10)).pyprof
+        touch -d 2023-11-20 fleet/$pid-*
+    done
+    mkdir fleet/1003-1700000000000000000-00000003.pyprof.compacting
+    run "$PYPROF" compact fleet
+    [ "$status" -eq 1 ]
+    [[ $output == *"00000003.pyprof: cannot be replaced: "*"compacted 1 file: "* ]] || fail "$output"
+    rm -r fleet/*.compacting
+    flock fleet "$PYPROF" compact fleet >out.txt 2>&1 && fail "$(cat out.txt)"
+    grep -q 'another compaction is at work there' out.txt || fail "$(cat out.txt)"
     run "$PYPROF" compact nowhere
     [ "$status" -eq 1 ]
     [[ $output == "pyprof: nowhere: "* && ${#lines[@]} -eq 1 ]] || fail "$output"

@@ -403,3 +403,19 @@ sys.exit(not result or float(result[0]["value"][1]) <= 0)'
         wait_until 60 asked "$expression" || fail "$expression: $(tail -n 5 prometheus.log)"
     done
 }
+
+@test "as process 1 of a container it answers all paths, and SIGTERM ends it" {
+    unshare -pf --mount-proc true 2>/dev/null || {
+        [ -z "${CI:-}" ] || fail "unshare -p is refused"
+        skip "unshare -p is refused"
+    }
+    profiled "$PYTHON" -c 'sum(i * i for i in range(3_000_000))'
+    unshare -pf --mount-proc "$PYPROF" serve --listen 127.0.0.1:0 2>served.txt 3>&- &
+    OTHER=$!
+    wait_until 30 grep -q '^pyprof: http' served.txt || fail "$(cat served.txt)"
+    URL=$(grep -o 'http://[^/]*' served.txt)
+    [ "$(status /flame)" = 200 ] || fail "$(cat body.txt)"
+    [ "$(status /api/report.json)" = 200 ] || fail "$(cat body.txt)"
+    pkill -TERM -P "$OTHER"
+    wait "$OTHER" || fail "it ended with status $?"
+}

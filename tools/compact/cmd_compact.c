@@ -38,7 +38,7 @@ int pt_cmd_compact(const struct pt_cli *cli)
         return PT_EXIT_USAGE;
     }
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
-    if (good)
+    if (good || compacted.files)
         say_result(&compacted);
     if (compacted.left)
         pt_message("%" PRIu32 " file%s left as %s: damaged, or put together by merge", compacted.left,

@@ -19,7 +19,6 @@
 #define HOUR_NS    (60 * MINUTE_NS)
 #define DAY_NS     (24 * HOUR_NS)
 #define TEMPORARY  ".compacting" /* after the name of the file: no reader takes it for a profile */
-#define LOCK       ".pyprof-compact.lock"
 #define MOST_BYTES ((size_t)1 << 30)
 
 struct compactor {
@@ -83,8 +82,13 @@ static bool write_all(int descriptor, const char *data, size_t length)
     return true;
 }
 
-/* Writes the file anew and puts it in the place of the old one, unless that has changed. */
-static bool replace(const struct compactor *of, const char *name, const struct stat *old, const struct pt_buffer *bytes)
+/* What became of a file: nothing new can be written for any more, or only this one cannot be replaced. */
+enum fate { FATE_REPLACED, FATE_CHANGED, FATE_FAILED, FATE_NO_ROOM };
+
+/* Writes the file anew and puts it in the place of the old one, unless that has changed: it was removed, or its process
+ * goes on. */
+static enum fate replace(const struct compactor *of, const char *name, const struct stat *old,
+                         const struct pt_buffer *bytes)
 {
     PT_AUTO_BUFFER temporary = {0};
     pt_buffer_format(&temporary, "%s" TEMPORARY, name);
@@ -102,14 +106,14 @@ static bool replace(const struct compactor *of, const char *name, const struct s
     if (descriptor >= 0)
         close(descriptor);
     if (same && renameat(of->directory, temporary.data, of->directory, name) == 0)
-        return true;
+        return FATE_REPLACED;
     error = same ? errno : error;
     if (descriptor >= 0)
         unlinkat(of->directory, temporary.data, 0);
-    if (good && !same) /* it was removed, or its process goes on: nothing is wrong */
-        return true;
+    if (good && !same)
+        return FATE_CHANGED;
     pt_message_to(of->messages, "%s: cannot be replaced: %s", name, strerror(error));
-    return false;
+    return error == ENOSPC || error == EDQUOT || error == EROFS || error == EFBIG ? FATE_NO_ROOM : FATE_FAILED;
 }
 
 static char *read_whole(int descriptor, size_t size)
@@ -164,12 +168,14 @@ static bool compact_file(const struct compactor *of, const char *name)
         of->compacted->left++;
         return true;
     }
-    if (!replace(of, name, &status, &bytes))
-        return false;
-    of->compacted->files++;
-    of->compacted->before += size;
-    of->compacted->after += bytes.length;
-    return true;
+    enum fate fate = replace(of, name, &status, &bytes);
+    if (fate == FATE_REPLACED) {
+        of->compacted->files++;
+        of->compacted->before += size;
+        of->compacted->after += bytes.length;
+    }
+    of->compacted->failed += fate >= FATE_FAILED;
+    return fate != FATE_NO_ROOM;
 }
 
 bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_messages *messages,
@@ -184,6 +190,8 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     if (count < 0)
         pt_message_to(messages, "%s: %s", directory, strerror(errno));
     bool locked = count >= 0 && flock(of.directory, LOCK_EX | LOCK_NB) == 0;
+    if (count >= 0 && !locked)
+        pt_message_to(messages, "%s: another compaction is at work there: nothing was done", directory);
     of.own_machine = pt_own_machine();
     for (int i = 0; locked && i < count; i++)
         remove_leftover(&of, entries[i]->d_name);
@@ -196,5 +204,5 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     free(of.own_machine);
     if (of.directory >= 0)
         close(of.directory);
-    return good && count >= 0;
+    return good && locked && !compacted->failed;
 }

@@ -15,6 +15,7 @@
 
 struct pt_compacted {
     uint32_t files;         /* replaced */
+    uint32_t failed;        /* to be replaced; messages say why */
     uint32_t left;          /* that cannot be: they are damaged, or hold several parts */
     uint32_t seen, recent;  /* profiles of this user; of them those of the last hour */
     uint64_t before, after; /* bytes of those that were replaced */

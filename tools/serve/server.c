@@ -203,12 +203,22 @@ static void wait_and_serve(struct server *server, uint64_t until_ns)
         take_clients(server);
 }
 
+static void leave(int number)
+{
+    (void)number;
+    _exit(0);
+}
+
 void pt_serve(const struct pt_service *service, const struct pt_access *access, int listening)
 {
     struct server *server = pt_alloc(1, sizeof *server);
     uint64_t read_logs_ns = pt_clock_ns(CLOCK_MONOTONIC) + READ_LOGS_NS;
     *server = (struct server){.service = service, .access = access, .listening = listening};
     signal(SIGPIPE, SIG_IGN); /* sendfile knows no other way */
+    if (getpid() == 1) {      /* of a container: the kernel ignores what has no handler */
+        signal(SIGTERM, leave);
+        signal(SIGINT, leave);
+    }
     for (;;) {
         wait_and_serve(server, next_time(server, read_logs_ns));
         uint64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC);
