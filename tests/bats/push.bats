@@ -239,6 +239,8 @@ PY
         refused 1 "invalid token; check the token" $protocol
         PYPROF_PUSH_HEADERS='Authorization=Bearer%20y' refused 1 "401" $protocol
     done
+    "$PYPROF" push --status pyprof.out >status.txt
+    [ "$(grep -c "up to [1-9].* of logs wait" status.txt)" -eq 3 ] || fail "$(cat status.txt)"
     echo 404 >mode
     refused 1 "404 .*another kind of server" pyroscope
     echo page >mode
@@ -273,6 +275,7 @@ PY
     echo partial >mode
     refused 1 "too small; this window is given up" otlp
     "$PYPROF" push --status pyprof.out >status.txt
+    ! grep "logs wait" status.txt || fail "nothing waits"
     [ "$(grep -c "1 window .* lost: refused" status.txt)" -eq 2 ] || fail "$(cat status.txt)"
     # Those that fail are first.
     record 0.5

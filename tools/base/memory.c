@@ -178,6 +178,12 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
     free(text);
 }
 
+void pt_buffer_size(struct pt_buffer *buffer, uint64_t bytes)
+{
+    bool small = bytes < 1 << 20;
+    pt_buffer_format(buffer, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20), small ? "KB" : "MB");
+}
+
 void pt_buffer_clear(struct pt_buffer *buffer)
 {
     buffer->length = 0;

@@ -7,18 +7,12 @@
 #include "../load/files.h"
 #include "compact.h"
 
-static void append_size(struct pt_buffer *text, uint64_t bytes)
-{
-    bool small = bytes < 1 << 20;
-    pt_buffer_format(text, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20), small ? "KB" : "MB");
-}
-
 static void say_result(const struct pt_compacted *compacted)
 {
     PT_AUTO_BUFFER after = {0};
     PT_AUTO_BUFFER before = {0};
-    append_size(&after, compacted->after);
-    append_size(&before, compacted->before);
+    pt_buffer_size(&after, compacted->after);
+    pt_buffer_size(&before, compacted->before);
     if (compacted->files)
         pt_message("compacted %" PRIu32 " file%s: %s, %s before", compacted->files, pt_plural(compacted->files, "s"),
                    after.data, before.data);

@@ -40,7 +40,29 @@ struct status_line {
     char *text;
 };
 
+struct waiting {
+    const struct pt_push_state *state;
+    uint64_t bytes;
+};
+
+/* Adds what of a log the server may not have: a part of a batch that was cut short counts as a whole. */
+static void add_waiting(void *data, const char *path)
+{
+    struct waiting *waiting = data;
+    struct stat status;
+    if (stat(path, &status) != 0)
+        return;
+    const struct pt_push_file *file = pt_push_state_find(waiting->state, strrchr(path, '/') + 1);
+    uint64_t size = (uint64_t)status.st_size,
+             written = (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec;
+    if (file && file->inode == status.st_ino)
+        waiting->bytes += size > file->base ? size - file->base : 0;
+    else if (written + PT_PUSH_LATE_NS > waiting->state->until_unix_ns)
+        waiting->bytes += size;
+}
+
 struct status_lines {
+    const char *directory;
     PT_TABLE_OF(struct status_line) table;
 };
 
@@ -48,10 +70,19 @@ static void add_state(void *data, const struct pt_push_state *state)
 {
     struct status_lines *lines = data;
     struct pt_buffer text = {0};
+    struct waiting waiting = {.state = state};
+    bool fails = state->error_unix_ns > state->success_unix_ns;
     pt_push_state_describe(&text, state);
     if (state->run)
         pt_buffer_format(&text, " (run %s)", state->run);
-    *PT_APPEND(&lines->table) = (struct status_line){state->error_unix_ns > state->success_unix_ns, text.data};
+    else if (fails)
+        pt_each_log(lines->directory, add_waiting, &waiting);
+    if (waiting.bytes) {
+        pt_buffer_text(&text, "; up to ");
+        pt_buffer_size(&text, waiting.bytes);
+        pt_buffer_text(&text, " of logs wait");
+    }
+    *PT_APPEND(&lines->table) = (struct status_line){fails, text.data};
 }
 
 /* Failing ones come first, then the order is that of the targets' names. */
@@ -63,7 +94,7 @@ static int compare_lines(const void *a, const void *b)
 
 static int show_status(const char *directory)
 {
-    struct status_lines lines = {0};
+    struct status_lines lines = {.directory = directory};
     if (!pt_push_each_state(directory, add_state, &lines))
         printf("Nothing has been pushed from %s.\n", directory);
     else
