@@ -338,7 +338,7 @@ static const struct pt_command commands[] = {
      "It needs the program curl, whose variables name a proxy (https_proxy) and the authorities of certificates "
      "(CURL_CA_BUNDLE).",
      "pyprof push --to pyroscope+http://pyroscope:4040 /var/tmp/app.pyprof\n"
-     "PYPROF_PUSH_HEADERS=X-Key=KEY pyprof push --to otlp+https://collector:4318\n"
+     "PYPROF_PUSH_HEADERS=X-Key=KEY pyprof push --to otlp+https://otel:4318\n"
      "pyprof push --once --to parca+http://parca:7070\n"
      "pyprof push --status"},
     {COMMAND(ctl), "[OPTIONS] [DIR | PID] pause|resume|rate HZ|flush|status",
