@@ -59,7 +59,7 @@ static const struct pt_option
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
     headers = OPTION(0, "headers", "FILE", PT_TEXT, headers, NULL,
-                     "headers of each request, a line each: Authorization: Bearer …; the file is read each time"),
+                     "headers of each request, a line each: Authorization: Bearer TOKEN; the file is read each time"),
     hide = OPTION(0, "hide", "REGEX", PT_REGEX, request.select.hide, NULL,
                   "stacks without the frames that match, as 'starlette/' or '^_wrap': their CPU goes to what "
                   "calls them"),
