@@ -220,7 +220,8 @@ around() {
 why_no_route() {
     local counted shown
     info >info.json
-    counted=$(reader truncated info.json | sed -n 's/^request without a known endpoint: .*: //p')
+    counted=$(reader truncated info.json |
+        awk '/^(request without a known endpoint|endpoint not known): / { sum += $NF } END { print sum + 0 }')
     shown=$("$PYPROF" report --by endpoint --json | "$PYTHON" -c 'import json, sys
 print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] == "(unknown route)"))')
     [ "${counted:-0}" -eq "$shown" ] || fail "$counted named, $shown shown"
