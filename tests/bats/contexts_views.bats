@@ -299,6 +299,19 @@ END
     rows | grep -qE ' 100\.0 % +20  refresh ' || fail "$(cat report.txt)"
     "$PYPROF" report --thread metrics app.pyprof >report.txt
     ! grep -E 'SAMPLES|--by' report.txt || fail "a table of nothing"
+    # A task with little of the CPU time is no answer.
+    cat >aside.py <<'END'
+import asyncio, time
+def compute(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+async def start(): compute(0.03)
+asyncio.run(start())
+compute(0.8)
+END
+    PYPROF_HZ=500 profiled "$PYTHON" aside.py
+    report >report.txt
+    grep -q 'OWN FUNCTION' report.txt || fail "$(cat report.txt)"
 }
 
 @test "what a profile has no context for is said, with what it has" {

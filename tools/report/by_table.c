@@ -15,6 +15,7 @@
 #include "../view/uncertainty.h"
 #include "by_values.h"
 
+#define ANSWER_PART   10 /* of the CPU time */
 #define SHARE_COLUMNS 17 /* of a row's CPU time and share, without --ci */
 #define SAMPLES_WIDTH 8
 #define SHARE_WIDTH   6    /* of a function's share, before its text */
@@ -291,11 +292,25 @@ void pt_report_by(const struct pt_report *report, uint32_t process, uint32_t thr
     free(values.items);
 }
 
+/* Returns whether the values of a context have enough of the CPU time to be the answer. */
+static bool has_much(const struct pt_report *report, const char *by)
+{
+    struct pt_by_values values = pt_by_values_of(report, by, PT_NONE, PT_NONE, true);
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < values.count; i++)
+        ns += values.items[i].rank == PT_BY_VALUE ? values.items[i].ns : 0;
+    free(values.items);
+    return ns >= values.whole_ns / ANSWER_PART;
+}
+
+/* A service is asked for its endpoints, however little it does; tasks and greenlets may be a detail of the program:
+ * black hands all work from one task to other processes. */
 const char *pt_report_context(const struct pt_report *report)
 {
     static const char *const answers[] = {PP_KEY_TEST, PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
-        if (pt_has_group(report->profile, answers[i]))
+        if (pt_has_group(report->profile, answers[i]) &&
+            (strcmp(answers[i], PP_KEY_ENDPOINT) == 0 || has_much(report, answers[i])))
             return answers[i];
     return NULL;
 }
