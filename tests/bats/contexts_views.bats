@@ -310,7 +310,7 @@ asyncio.run(start())
 compute(0.8)
 END
     PYPROF_HZ=500 profiled "$PYTHON" aside.py
-    report >report.txt
+    "$PYPROF" report >report.txt
     grep -q 'OWN FUNCTION' report.txt || fail "$(cat report.txt)"
 }
 
