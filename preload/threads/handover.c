@@ -10,17 +10,15 @@
 #include <signal.h>
 #include <string.h>
 
-#define TURN_NS    100000
-#define TURNS_MAX  10000u /* more than a second where nothing else runs */
-#define ASK_EACH   100u   /* turns */
-#define ANSWER_MAX 500u   /* turns, for the flush thread to answer */
-#define STAT_MAX   511    /* bytes of /proc/self/task/TID/stat: its third word is what is wanted */
-#define STATUS_MAX 16383  /* bytes of /proc/self/task/TID/status: its signals come after a list of groups */
+#define TURN_NS       100000
+#define TURNS_MAX     10000u /* more than a second where nothing else runs */
+#define ASK_EACH      100u   /* turns */
+#define ANSWER_MAX    500u   /* turns, for the flush thread to answer */
+#define LOWEST_QUEUED 32     /* signals below are pending once at most */
+#define STAT_MAX      511    /* bytes of /proc/self/task/TID/stat: its third word is what is wanted */
+#define STATUS_MAX    16383  /* bytes of /proc/self/task/TID/status: its signals come after a list of groups */
 
-static _Atomic int former; /* the signal that the flush thread is to answer for; 0: none, or it has none pending */
-
-#define LOWEST_QUEUED 32 /* signals below are pending once at most */
-
+static _Atomic int former;      /* the signal that the flush thread is to answer for; 0: none, or it has none pending */
 static _Atomic int waiting_tid; /* the thread in pp_handover_wait */
 
 /* Threads that believe to block every signal in truth do not block our former signal. */
@@ -32,7 +30,7 @@ static bool has_to_follow(const struct pp_slot *slot)
 }
 
 /* The thread handles the signal on its way back to the program; a call that is never restarted may end with EINTR. Of
- * real-time signals each is queued: it is asked once. Under the lock of those who change our signal. */
+ * real-time signals each is queued: it is asked once. Under the lock of threads/signal.c. */
 static void ask_to_follow(struct pp_slot *slot)
 {
     int signal = slot->thread.profiler_signal;

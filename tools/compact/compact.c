@@ -85,8 +85,8 @@ static bool write_all(int descriptor, const char *data, size_t length)
 /* What became of a file: nothing new can be written for any more, or only this one cannot be replaced. */
 enum fate { FATE_REPLACED, FATE_CHANGED, FATE_FAILED, FATE_NO_ROOM };
 
-/* Writes the file anew and puts it in the place of the old one, unless that has changed: it was removed, or its process
- * goes on. */
+/* Writes a file and puts it in the place of the old one, unless that has changed: it was removed, or its process goes
+ * on. */
 static enum fate replace(const struct compactor *of, const char *name, const struct stat *old,
                          const struct pt_buffer *bytes)
 {

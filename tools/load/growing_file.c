@@ -75,7 +75,8 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
     source->size = source->written_unix_ns = 0;
     if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
         return true;
-    /* `pyprof compact` has put another file in its place, which says the same: a closed log was read whole long ago. */
+    /* `pyprof compact` has put another file in its place, which says the same. What was not read of the old one by
+     * then, if it was being read at that moment for the first time, is not shown. */
     if (source->before + source->end && source->inode != status.st_ino)
         return true;
     source->inode = status.st_ino;

@@ -29,7 +29,7 @@ struct pt_push_reader {
     uint64_t oldest_ns; /* the server takes nothing older than this, before now; UINT64_MAX: it takes all */
 
     struct pt_load_request request; /* which logs; select.native counts, too */
-    struct pt_follow *follow;       /* NULL: begins anew from the state with the next batch */
+    struct pt_follow *follow;       /* NULL: begins again from the state with the next batch */
     /* What is read now: what precedes base, then read, of the state's files, or all. */
     enum { PT_PUSH_SENT, PT_PUSH_BATCH, PT_PUSH_NEW } phase;
     struct pt_fold fold;

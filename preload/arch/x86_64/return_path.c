@@ -60,8 +60,7 @@ static const char two_bytes[] = ".....p.......m.."  /* 0f 00: syscall, prefetch 
 struct instruction {
     enum kind { UNKNOWN, OTHER, JUMP, BRANCH, CALL, RETURN, POP, ADD, PUSH } kind;
     unsigned size;
-    int32_t
-        value; /* of a jump or call its distance, of a pop its register, of an addition to the stack pointer its term */
+    int32_t value;    /* jump, call: distance; pop: register; add, push: what the stack pointer moves by */
     uint32_t touched; /* registers that it may change, and some that it reads */
 };
 
@@ -107,6 +106,7 @@ static bool has_general_rm(unsigned opcode)
                                 opcode == 0x16e || opcode == 0x17e || opcode == 0x1c4 || opcode == 0x1c7;
 }
 
+/* Of a register, in a mask. */
 static uint32_t bit_of(unsigned number)
 {
     return 1u << number;
