@@ -19,6 +19,7 @@
 
 static struct pp_segment segment;
 static uint64_t segment_since_ns; /* CLOCK_MONOTONIC: when its first interval began */
+static unsigned writers;          /* processes that write to the directory, as far as is known */
 
 /* As of the last write. When that failed, its [lost] sample was lost with it, hence unwritten_ns. */
 static struct {
@@ -127,13 +128,14 @@ void pp_write_check_file(void)
 
 static void keep_below_limit(uint64_t written)
 {
-    bool first = segment.whole_bytes == written;
-    if (!pp_disk_is_due(written + (first ? A_FILE : 0), pp_config.max_disk))
+    uint64_t first = segment.whole_bytes == written ? A_FILE : 0;
+    if (!pp_disk_is_due(written + first, segment.whole_bytes + first, pp_config.max_disk))
         return;
     const char *name = segment.path + strlen(segment.directory) + 1;
-    struct pp_disk_removed removed = pp_disk_trim(segment.directory, name, pp_config.max_disk);
-    pp_interval.account.removed_files += removed.files;
-    pp_interval.account.removed_bytes += removed.bytes;
+    struct pp_disk_trimmed trimmed = pp_disk_trim(segment.directory, name, pp_config.max_disk);
+    pp_interval.account.removed_files += trimmed.files;
+    pp_interval.account.removed_bytes += trimmed.bytes;
+    writers = trimmed.writers;
 }
 
 void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
@@ -190,7 +192,8 @@ const char *pp_write_directory(void)
 
 bool pp_write_is_full(void)
 {
-    bool large = segment.open && pp_config.max_disk && segment.whole_bytes > pp_config.max_disk / PP_DISK_FILE_SHARE;
+    bool large =
+        segment.open && pp_config.max_disk && segment.whole_bytes > pp_disk_file_limit(pp_config.max_disk, writers);
     /* The same until the interval is written: ids of a full segment end with it. */
     bool old = segment.open && pp_interval.start_monotonic_ns - segment_since_ns >= SEGMENT_NS;
     return large || old || pp_tables_full(&pp_interval.tables);

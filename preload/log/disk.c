@@ -14,7 +14,11 @@
 #include <sys/vfs.h>
 
 #define NS            1000000000u
-#define CHECKS        64 /* while as many bytes as the limit are written */
+#define CHECKS        64                  /* while as many bytes as the limit are written */
+#define FILE_SHARE    16                  /* a file is at most this part of the limit, ... */
+#define WRITERS_SHARE 2                   /* ... all that are being written this one, ... */
+#define LEAST_SHARE   1024                /* ... but each may have this one, or it would be definitions only */
+#define WRITER_NS     (60 * (uint64_t)NS) /* a process that uses CPU time writes more often than this */
 #define SLACK         8
 #define BLOCK         4096u /* a file takes whole blocks */
 #define NAME_SIZE     64
@@ -38,8 +42,9 @@ struct process {
 struct scan {
     int directory;
     uid_t user;
-    uint64_t limit;
+    uint64_t limit, now_ns;
     uint64_t bytes;    /* of all profiles of the user */
+    unsigned writers;  /* files that were written lately */
     unsigned measured; /* so many of them */
     unsigned count;
     struct file oldest[MAX_OLDEST]; /* by when they were written last: a heap, the newest of them first */
@@ -56,9 +61,26 @@ bool pp_disk_has_room(int fd)
     return !pp_disk_is_full(space.f_bavail * size, space.f_blocks * size);
 }
 
-bool pp_disk_is_due(uint64_t bytes, uint64_t limit)
+uint64_t pp_disk_file_limit(uint64_t limit, unsigned writers)
 {
-    return limit && pp_sys_random() % (limit / CHECKS + 1) < bytes;
+    uint64_t shares = (uint64_t)writers * WRITERS_SHARE;
+    shares = shares < FILE_SHARE ? FILE_SHARE : shares;
+    return limit / (shares > LEAST_SHARE ? LEAST_SHARE : shares);
+}
+
+static bool has_doubled(uint64_t before, uint64_t size, uint64_t least)
+{
+    uint64_t step = least;
+    while (step <= before)
+        step *= 2;
+    return size >= step;
+}
+
+bool pp_disk_is_due(uint64_t bytes, uint64_t size, uint64_t limit)
+{
+    if (!limit)
+        return false;
+    return pp_sys_random() % (limit / CHECKS + 1) < bytes || has_doubled(size - bytes, size, limit / LEAST_SHARE);
 }
 
 static bool parse_number(const char **at, uint64_t *number)
@@ -159,6 +181,7 @@ static void note_file(const char *name, void *argument)
     if (!is_log_name(name, &file) || (!enough && !measure(scan, name, &file)))
         return;
     scan->bytes += counted(scan, &file);
+    scan->writers += file.blocks && file.written_ns + WRITER_NS > scan->now_ns;
     add_file(scan, &file);
 }
 
@@ -217,7 +240,7 @@ static void sort(struct scan *scan)
     }
 }
 
-static void remove_oldest(struct scan *scan, const char *own_name, struct pp_disk_removed *removed)
+static void remove_oldest(struct scan *scan, const char *own_name, struct pp_disk_trimmed *removed)
 {
     char name[NAME_SIZE];
     uint64_t target = scan->limit - scan->limit / SLACK;
@@ -242,10 +265,10 @@ static void remove_oldest(struct scan *scan, const char *own_name, struct pp_dis
     }
 }
 
-struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit)
+struct pp_disk_trimmed pp_disk_trim(const char *directory, const char *own_name, uint64_t limit)
 {
     static struct scan scan;
-    struct pp_disk_removed removed = {0, 0};
+    struct pp_disk_trimmed removed = {0, 0, 0};
     int there = pp_directory_open(directory, false);
     scan.directory = there < 0 ? there : pp_sys_openat(there, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
     if (there >= 0)
@@ -254,8 +277,10 @@ struct pp_disk_removed pp_disk_trim(const char *directory, const char *own_name,
         return removed;
     scan.user = (uid_t)pp_syscall4(SYS_geteuid, 0, 0, 0, 0);
     scan.limit = limit;
-    scan.bytes = scan.count = scan.measured = 0;
+    scan.now_ns = pp_sys_clock_ns(CLOCK_REALTIME);
+    scan.bytes = scan.count = scan.measured = scan.writers = 0;
     scan_directory(&scan, note_file);
+    removed.writers = scan.writers;
     if (scan.bytes > limit)
         remove_oldest(&scan, own_name, &removed);
     pp_sys_close(scan.directory);

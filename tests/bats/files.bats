@@ -49,6 +49,14 @@ END_OF_CHECK
     "$PYPROF" report --full 2>/dev/null | unwrapped | grep -q 'CPU time are not in here' || fail "report says nothing of it: $("$PYPROF" report)"
 }
 
+# Of a process that is alive the newest file stays: with a 16th of the limit for each, 24 would take half as much again.
+@test "PYPROF_MAX_DISK holds for many processes that write at the same time" {
+    PYPROF_MAX_DISK=1M profiled "$PYTHON" "$WORKLOADS/new_names.py" pyprof.out 24 >sizes.txt 2>err.txt
+    [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
+    [ "$(wc -l <sizes.txt)" -eq 24 ] || fail "$(cat sizes.txt)"
+    between 300000 "$(($(paste -sd+ sizes.txt)))" 1100000 "bytes that were being written: $(xargs <sizes.txt)"
+}
+
 @test "profiles that are moved, cut and removed while they are written: it goes on in new ones, without a word" {
     profiled "$PYTHON" "$WORKLOADS/moved_files.py" "$PWD/pyprof.out" "$PWD/moved.pyprof" >out.txt 2>err.txt
     [ "$(xargs <out.txt)" = "moved cut removed" ] || fail "it says $(cat out.txt)"

@@ -54,7 +54,7 @@ TEST(the_oldest_go_first)
 {
     for (unsigned i = 0; i < 10; i++)
         put_file(log_name(i), 100 * KIB);
-    struct pp_disk_removed removed = pp_disk_trim(scratch_path, "none", 1100 * KIB);
+    struct pp_disk_trimmed removed = pp_disk_trim(scratch_path, "none", 1100 * KIB);
     assert_int_equal(removed.files, 0);
     removed = pp_disk_trim(scratch_path, "none", 800 * KIB);
     /* 1,000 KiB are to become 700 at most */
@@ -104,7 +104,7 @@ TEST(nothing_else_is_touched)
         assert_int_equal(chown(log_name(5), 12345, 12345), 0);
     }
     /* even if the own one is the oldest, and more than the limit alone */
-    struct pp_disk_removed removed = pp_disk_trim(scratch_path, own, 100 * KIB);
+    struct pp_disk_trimmed removed = pp_disk_trim(scratch_path, own, 100 * KIB);
     assert_int_equal(removed.files, 1);
     assert_int_equal(access(log_name(1), F_OK), -1);
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++)
@@ -120,7 +120,7 @@ TEST(many_files_go_in_order_too)
     enum { FILES = 1000, LEFT = 105 };
     for (unsigned i = 0; i < FILES; i++)
         put_file(log_name(i * 7 % FILES), 1);
-    struct pp_disk_removed removed = pp_disk_trim(scratch_path, "none", 120 * 4 * KIB);
+    struct pp_disk_trimmed removed = pp_disk_trim(scratch_path, "none", 120 * 4 * KIB);
     assert_int_equal(removed.files, FILES - LEFT);
     for (unsigned i = 0; i < FILES; i++)
         assert_int_equal(access(log_name(i), F_OK), i < FILES - LEFT ? -1 : 0);
@@ -234,15 +234,45 @@ TEST(what_cannot_be_removed_is_left)
     assert_in_range(readings, 2, 4);
 }
 
-TEST(looks_are_as_frequent_as_what_is_written)
+TEST(checks_are_as_frequent_as_what_is_written)
 {
     const uint64_t limit = (uint64_t)1 << 30;
     unsigned due = 0;
     for (unsigned i = 0; i < 64 * KIB; i++)
-        due += pp_disk_is_due(limit / (64 * KIB), limit);
+        due += pp_disk_is_due(limit / (64 * KIB), limit / (64 * KIB), limit);
     assert_in_range(due, 20, 200); /* 64 on average: six sigma */
-    assert_true(pp_disk_is_due(limit, limit));
-    assert_false(pp_disk_is_due(limit, 0));
+    assert_true(pp_disk_is_due(limit, limit, limit));
+    assert_false(pp_disk_is_due(limit, limit, 0));
+}
+
+/* A file of a 1,024th of the limit, and of each double of it: the chance for one byte is small. */
+TEST(a_file_that_has_doubled_is_a_check)
+{
+    const uint64_t limit = (uint64_t)1 << 40, least = limit / 1024;
+    for (uint64_t size = least; size <= limit; size *= 2) {
+        assert_true(pp_disk_is_due(1, size, limit));
+        assert_false(pp_disk_is_due(1, size + 1, limit));
+        assert_false(pp_disk_is_due(1, size - 1, limit));
+    }
+}
+
+/* What is being written, and so cannot be removed, is half of the limit at most. */
+TEST(files_are_smaller_where_many_write)
+{
+    const uint64_t limit = (uint64_t)1 << 30;
+    assert_int_equal(pp_disk_file_limit(limit, 0), limit / 16);
+    assert_int_equal(pp_disk_file_limit(limit, 8), limit / 16);
+    assert_int_equal(pp_disk_file_limit(limit, 100), limit / 200);
+    assert_int_equal(pp_disk_file_limit(limit, 100000), limit / 1024);
+}
+
+TEST(what_was_written_lately_is_being_written)
+{
+    for (unsigned i = 0; i < 10; i++)
+        put_file(log_name(i), KIB);
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(utimensat(AT_FDCWD, log_name(i), NULL, 0), 0);
+    assert_int_equal(pp_disk_trim(scratch_path, "none", KIB * KIB).writers, 3);
 }
 
 TEST(no_directory_is_no_problem)
