@@ -22,9 +22,9 @@ jobs=$(nproc)
 readonly UNSTEADY_MAX=5 # failed tests of behaviour that are run once more
 wanted_suites=${SUITE:-}
 wanted_pythons=${PYTHON:-}
-# One more at once than there are CPUs, for some wait. They disturb each other in nothing that they measure. The longest first.
+# Two more at once than there are CPUs, for many wait. They disturb each other in nothing that they measure. The longest first.
 beside=(torture aarch64 units-sanitized instructions lint tools-sanitized pages units fuzz wings capture-symbols two-at-once library-symbols)
-many=(--jobs $((jobs + 1)) --no-parallelize-within-files)
+many=(--jobs $((jobs + 2)) --no-parallelize-within-files)
 export CHECK_LONG=$long
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh

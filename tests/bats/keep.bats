@@ -217,9 +217,10 @@ bytes() {
     PYPROF_OUT=live LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import time; sum(range(9_000_000)); time.sleep(60)' &
     sleeper=$!
     for _ in {1..300}; do
-        [ -n "$(find live -name '*.pyprof' -size +4k 2>/dev/null)" ] && break
+        [ -n "$(find live -name '*.pyprof' -size +0 2>/dev/null)" ] && break
         sleep 0.1
     done
+    sleep 2 # it has written all that it will
     touch -d '2 days ago' live/*
     sha256sum live/* >was.txt
     "$PYPROF" compact live
