@@ -169,7 +169,7 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
         bool was_there = cached && cached->code == frame->code;
         if (cached)
             cached->code = 0;
-        if (!pp_code_define(python, slot, code, frame->code, alive && !was_there, entry, &known))
+        if (!pp_code_define(python, slot, code, frame, alive && !was_there, entry, &known))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)

@@ -7,11 +7,15 @@
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 
+#define TEMPLATE_LINES_MAX 8192u /* bytes */
+#define LAST_GLOBALS       4u    /* of a template's code: no name but Jinja's own follows the lines */
+
 /* What a definition needs of a code object. */
 struct parts {
-    struct pp_str qualname, filename;
+    struct pp_str qualname, filename, template_lines;
     uintptr_t table_bytes;
     uint32_t flags;
+    bool template_extends;
 };
 
 /* Makes the copies that the scratch memory lists; of a code object that is alive all is there, and no system call is
@@ -52,15 +56,54 @@ PP_RARE static struct parts find_parts(const struct pp_python_layout *layout, st
     return parts;
 }
 
+/* Whether the code may be what Jinja has made of a template: it is not in a Python file, nor without a file but for
+ * "<template>". async-signal-safe. */
+static bool may_be_template(const struct pp_object_reader *reader, const struct pp_str *filename)
+{
+    uint8_t end[12]; /* three characters */
+    uint32_t width = filename->record.width, bytes = 3 * width;
+    if (filename->record.bytes < bytes || filename->record.cut ||
+        !pp_object_copy(reader, end, filename->data + filename->record.bytes - bytes, bytes))
+        return false;
+    const char last[] = {(char)end[0], (char)end[width], (char)end[2 * width], '\0'};
+    return last[2] == '>' ? last[0] == 't' && last[1] == 'e' : memcmp(last, ".py", 3) != 0;
+}
+
+/* Finds which lines of the template a frame's code was made of, if Jinja has made it: a text among the last globals.
+ * async-signal-safe. */
+PP_RARE static void find_template_lines(const struct pp_object_reader *reader, const struct pp_python_frame *frame,
+                                        struct parts *parts)
+{
+    uintptr_t globals, address, values, key, text;
+    struct pp_dict_keys keys;
+    if (!may_be_template(reader, &parts->filename) ||
+        !pp_object_word(reader, frame->address + reader->python->layout.frame.globals, &globals) ||
+        !pp_dict_open(reader, globals, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        return;
+    for (uint64_t i = 1; i <= LAST_GLOBALS && i <= keys.count; i++) {
+        uintptr_t entry = keys.entries + (keys.count - i) * keys.size + keys.key;
+        if (pp_object_word(reader, entry, &key) && pp_str_is(reader, key, "debug_info") &&
+            pp_object_word(reader, entry + sizeof key, &text) &&
+            pp_str_open(reader, text, TEMPLATE_LINES_MAX, &parts->template_lines)) {
+            parts->template_extends = pp_frame_local_find(reader, frame->code, "parent_template") != PP_NO_LOCAL;
+            return;
+        }
+    }
+}
+
 PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot, const struct pp_code *code,
-                            uintptr_t address, bool alive, uint32_t entry, struct pp_code_entry *made)
+                            const struct pp_python_frame *frame, bool alive, uint32_t entry, struct pp_code_entry *made)
 {
     const struct pp_python_layout *layout = &python->layout;
     struct pp_scratch *scratch = slot->scratch;
-    struct parts parts = find_parts(layout, scratch, code, address, alive);
+    struct parts parts = find_parts(layout, scratch, code, frame->code, alive);
+    const int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
+    const struct pp_object_reader as_alive = {.python = python, .pid = pid, .direct = alive};
+    find_template_lines(&as_alive, frame, &parts);
     uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
     uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
-    uint32_t bytes = qualname_bytes + filename_bytes + table_bytes;
+    uint32_t lines_bytes = parts.template_lines.record.bytes;
+    uint32_t bytes = qualname_bytes + filename_bytes + table_bytes + lines_bytes;
     uint32_t size = ((uint32_t)sizeof(struct pp_record_code) + bytes + 7) & ~7u;
     struct pp_record_code *record = pp_ring_reserve(&slot->ring, size, PP_RECORD_CODE);
     if (!record)
@@ -76,17 +119,19 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     record->line_table_bytes = table_bytes;
     record->qualname = parts.qualname.record;
     record->filename = parts.filename.record;
+    record->template_lines = parts.template_lines.record;
+    record->template_extends = parts.template_extends;
     uint8_t *out = (uint8_t *)(record + 1);
     list(scratch, 0, out, parts.qualname.data, qualname_bytes);
     list(scratch, 1, out + qualname_bytes, parts.filename.data, filename_bytes);
     list(scratch, 2, out + qualname_bytes + filename_bytes, code->line_table + layout->bytes.data, table_bytes);
-    if (!copy_listed(scratch, 3, bytes, alive)) {
-        record->qualname.width = record->filename.width = 0;
+    list(scratch, 3, out + bytes - lines_bytes, parts.template_lines.data, lines_bytes);
+    if (!copy_listed(scratch, 4, bytes, alive)) {
+        record->qualname.width = record->filename.width = record->template_lines.width = 0;
         record->line_table_bytes = 0;
     }
-    const struct pp_object_reader reader = {.python = python,
-                                            .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed)};
-    made->role = pp_frame_role_of(record, &reader, address);
+    const struct pp_object_reader reader = {.python = python, .pid = pid};
+    made->role = pp_frame_role_of(record, &reader, frame->code);
     pp_ring_commit(&slot->ring, record);
     uint8_t rule = made->role.rule;
     uint32_t rules = 0;

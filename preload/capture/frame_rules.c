@@ -21,10 +21,7 @@ struct function {
     const uint8_t *name_characters, *file_characters;
 };
 
-/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none. One of the
- * function around it counts as its own, if it uses it: its value is the cell. Up to 3.10 an argument that functions
- * within use is in both lists, and moves to its cell. async-signal-safe. */
-static uint8_t find_local(const struct pp_object_reader *reader, uintptr_t code, const char *name)
+uint8_t pp_frame_local_find(const struct pp_object_reader *reader, uintptr_t code, const char *name)
 {
     const struct pp_python_layout *layout = &reader->python->layout;
     const unsigned tuples[] = {layout->code.local_names, layout->code.co_cellvars, layout->code.co_freevars};
@@ -67,15 +64,16 @@ static struct pp_frame_role role_by(const struct function *function, const struc
     struct pp_frame_role role = {PP_FRAME_ANY, PP_NO_LOCAL, PP_NO_LOCAL};
     if (!is_named(function, &known->qualname) || !is_in(function, &known->file))
         return role;
-    uint8_t local = find_local(reader, code, known->local);
+    uint8_t local = pp_frame_local_find(reader, code, known->local);
     /* handle(self, scope, ...): context/endpoint.c reads what follows the route */
     bool has_scope = known->rule >= PP_FRAME_ROUTE && known->rule <= PP_FRAME_MOUNT;
-    if ((has_scope && find_local(reader, code, "scope") != local + 1) || (known->local && local == PP_NO_LOCAL))
+    if ((has_scope && pp_frame_local_find(reader, code, "scope") != local + 1) ||
+        (known->local && local == PP_NO_LOCAL))
         return role;
     role.rule = (uint8_t)known->rule;
     role.local = local;
     bool of_row = known->rule == PP_FRAME_SOURCE || known->rule == PP_FRAME_JOB;
-    role.second = of_row ? (uint8_t)source : find_local(reader, code, known->second);
+    role.second = of_row ? (uint8_t)source : pp_frame_local_find(reader, code, known->second);
     return role;
 }
 

@@ -25,6 +25,10 @@ struct pp_frame_role pp_frame_role_read(const struct pp_object_reader *reader, u
  * not all of it. Its locals, its name or its file differ then. For the flush thread. */
 bool pp_frame_is_lost(const struct pp_object_reader *reader, uintptr_t code, const struct pp_function *known);
 
+/* Returns the number of a code object's local variable with this ASCII name, PP_NO_LOCAL if it has none. One of the
+ * function around it counts as its own, if it uses it: its value is the cell. Up to 3.10 an argument that functions
+ * within use is in both lists, and moves to its cell. async-signal-safe. */
+uint8_t pp_frame_local_find(const struct pp_object_reader *reader, uintptr_t code, const char *name);
 /* Reads a local variable of a frame. async-signal-safe. */
 bool pp_frame_local_read(const struct pp_object_reader *reader, uintptr_t frame, unsigned number, uintptr_t *value);
 

@@ -39,7 +39,9 @@ struct pp_record_code {
     uint32_t flags;            /* co_flags */
     uint32_t line_table_bytes; /* 0: too large to copy */
     struct pp_record_text qualname, filename;
-    /* then the characters of qualname and of filename, and the line table */
+    struct pp_record_text template_lines; /* of Jinja's code: python/template_lines.h */
+    uint32_t template_extends;            /* another template: the code ends with a call of that one's */
+    /* then the characters of qualname and of filename, the line table, the characters of template_lines */
 };
 
 #define PP_CONTEXT_TEXT_MAX 256u       /* bytes of characters */

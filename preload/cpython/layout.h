@@ -117,6 +117,7 @@ struct pp_python_layout {
                           PyFrameObject up to 3.10 [3.8: frameobject.h, cpython/frameobject.h] */
         uint16_t code; /* f_code; f_executable since 3.13 */
         uint16_t previous; /* f_back up to 3.10 */
+        uint16_t globals;  /* f_globals */
         uint16_t instr;    /* f_lasti up to 3.10, prev_instr, instr_ptr since 3.13 */
         uint16_t owner, is_entry;
         uint16_t object;     /* 3.11+: frame_obj, its frame object, if it has one */

@@ -33,7 +33,7 @@
 #define THREAD_STATE                                                                                                   \
     .next = 8, .interp = 16, .top = 72, .thread_id = 152, .context = 208, .datastack_chunk = 232,                      \
     .datastack_top = 240, .copy_size = 248
-#define FRAME .code = 0, .previous = 8, .object = 48, .instr = 56
+#define FRAME .code = 0, .previous = 8, .globals = 24, .object = 48, .instr = 56
 #define CODE(header, traceable, end)                                                                                   \
     .units = header, .first_line = header + 52, .filename = header + 96, .qualname = header + 112,                     \
     .line_table = header + 120, .line_table_format = PP_LINES_LOCATIONS, .version = header + 76, .flags = header + 32, \
@@ -111,6 +111,7 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32,
                   .previous = 24,
+                  .globals = 48,
                   .instr = 104,
                   .locals = 360,
                   .copy_size = 120,
@@ -139,6 +140,7 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {OBJECT_THREAD_STATE},
         .frame = {.code = 32,
                   .previous = 24,
+                  .globals = 48,
                   .instr = 104,
                   .locals = 360,
                   .copy_size = 120,
@@ -167,6 +169,7 @@ static const struct pp_python_layout layouts[] = {
         .thread_state = {OBJECT_THREAD_STATE, .cframe = 48},
         .frame = {.code = 32,
                   .previous = 24,
+                  .globals = 48,
                   .instr = 96,
                   .locals = 352,
                   .copy_size = 120,
@@ -208,6 +211,7 @@ static const struct pp_python_layout layouts[] = {
         .cframe = {.current_frame = 8, .previous = 16},
         .frame = {.code = 32,
                   .previous = 48,
+                  .globals = 8,
                   .object = 40,
                   .instr = 56,
                   .owner = 69,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_objects.h"
+#include "../base/message.h"
 #include "../capture/capture.h"
 #include "record_text.h"
 #include <string.h>
@@ -47,6 +48,24 @@ static const char *text_to_utf8(struct pp_arena *arena, const struct pp_record_t
     return copy;
 }
 
+/* Names a function of Jinja's as Jinja does in a traceback; of other functions, macros among them, it gives no name. */
+static void name_as_jinja(struct pp_arena *arena, struct pp_code *code)
+{
+    static const char block[] = "block_";
+    char text[NAME_MAX_BYTES];
+    const char *name = NULL;
+    if (strcmp(code->qualname, "root") == 0)
+        name = "top-level template code";
+    else if (strncmp(code->qualname, block, sizeof block - 1) == 0 && !strchr(code->qualname, '.'))
+        name = pp_format(text, sizeof text, "block '%s'", code->qualname + sizeof block - 1);
+    size_t size = name ? strlen(name) + 1 : 0;
+    char *copy = name ? pp_arena_alloc(arena, size) : NULL;
+    if (!copy)
+        return;
+    code->qualname = memcpy(copy, name, size);
+    code->qualname_length = (uint32_t)size - 1;
+}
+
 /* table: the record's line table, in memory of the generation. */
 static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record,
                                 const uint8_t *table)
@@ -69,6 +88,12 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     code->line_table = table;
     if (!code->qualname || !code->filename)
         return NULL;
+    if (record->template_lines.width == 1) {
+        code->template_lines =
+            (struct pp_template_lines){(const char *)table + record->line_table_bytes, record->template_lines.bytes,
+                                       record->template_lines.cut, record->template_extends != 0};
+        name_as_jinja(arena, code);
+    }
     code->bytes = (uint32_t)sizeof *code + record->header.size + code->qualname_length + code->filename_length;
     code->is_init_cleanup = strcmp(code->qualname, "__init__") == 0 && strcmp(code->filename, "__init__") == 0;
     return code;

@@ -9,6 +9,7 @@
 
 #include "../capture/slot.h"
 #include "../log/tables.h"
+#include "../python/template_lines.h"
 
 struct pp_code {
     const char *qualname, *filename; /* UTF-8 */
@@ -18,7 +19,8 @@ struct pp_code {
     uint32_t flags; /* co_flags */
     const uint8_t *line_table;
     uint32_t line_table_bytes;
-    bool is_init_cleanup; /* 3.12+: the interpreter's own frame under an inlined __init__ */
+    struct pp_template_lines template_lines; /* of Jinja's code; first_line is the template's then */
+    bool is_init_cleanup;                    /* 3.12+: the interpreter's own frame under an inlined __init__ */
     uint32_t log_id, log_segment;
     uint32_t serial;    /* no other code object has it */
     uint32_t bytes;     /* of the generation's memory, about */

@@ -68,11 +68,14 @@ static uint32_t frame_of(struct pp_tables *tables, struct pp_code *code, int32_t
     if (!code->log_id || code->log_segment != tables->segment) {
         uint32_t qualname = pp_string_id(tables, code->qualname, code->qualname_length);
         uint32_t file = pp_string_id(tables, code->filename, code->filename_length);
-        code->log_id = qualname && file ? pp_code_id(tables, qualname, file, code->first_line) : 0;
+        uint32_t line = pp_template_line(&code->template_lines, code->first_line);
+        code->log_id = qualname && file ? pp_code_id(tables, qualname, file, line) : 0;
         code->log_segment = tables->segment;
     }
     struct pp_position position = pp_position_of(code->line_table_format, code->line_table, code->line_table_bytes,
                                                  code->first_line, unit < (int32_t)code->first_traceable ? -1 : unit);
+    if (code->template_lines.text) /* columns are those of Jinja's code */
+        position = (struct pp_position){.line = pp_template_line(&code->template_lines, position.line)};
     uint32_t result = code->log_id ? pp_frame_python(tables, code->log_id, &position) : 0;
     pp_intern_entry(&tables->python_frames, id)->value[0] = result;
     return result;

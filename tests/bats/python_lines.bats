@@ -122,3 +122,40 @@ assert notebook["file"] == "<dynamic-code>", notebook'
     touch -d '1 hour ago' sends.py
     "$PYPROF" report --json | grep -q 'fit (<dynamic-code>:8)' || fail "$("$PYPROF" report)"
 }
+
+# Each function that a template calls has the template and the line of the call in its name.
+of_templates() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with jinja2) || fail "$venv"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/templates.py" 3
+    collapsed --lines --native=none >lines.txt
+    ${READ%% *} - lines.txt <<'END'
+import collections, re, sys
+met = collections.Counter()
+for line in open(sys.argv[1]):
+    stack = re.sub(r";use \(.*| \d+\n", "", line)
+    called = re.search(r";at_(\w+?)_(\d+) \([^;]*$", stack)
+    caller = called and re.findall(r"[^;]+ \((?:\./)?(\w+\.html|<template>):(\d+)\)", stack)
+    if called:
+        assert caller and (caller[-1][0].replace(".", "_").replace("<template>", "text"), caller[-1][1]) == called.groups(), line
+        # what extends a template calls it in no line that says another thing
+        assert all(of == ("page.html", "1") for of, next in zip(caller, caller[1:]) if next[0] == "base.html"), line
+        met[called.groups()] += 1
+wanted = {("page_html", "3"), ("page_html", "6"), ("page_html", "7"), ("page_html", "11"), ("page_html", "15"), ("page_html", "19"),
+          ("page_html", "21"), ("base_html", "3"), ("base_html", "5"), ("macros_html", "4"), ("part_html", "2"), ("text", "2"), ("text", "5")}
+assert not wanted - set(met), wanted - set(met)
+END
+    # Its text is beside the lines.
+    "$PYPROF" annotate page.html >page.txt
+    grep -qE '^ +[0-9.]+ s .* 15 +\{\{ at_page_html_15\(\) }}' page.txt || fail "$(cat page.txt)"
+    "$PYPROF" report functions | grep -qF "block 'body' (page.html:10)" || fail "$("$PYPROF" report functions)"
+}
+
+@test "lines of Jinja's templates: of blocks, macros, loops, calls, of templates that are extended or included" {
+    with_pythons "$(list_pythons | grep -E ' 3\.(10|12)\.')" of_templates
+}
+
+# bats test_tags=long
+@test "lines of Jinja's templates in each version of Python" {
+    with_each_python of_templates
+}

@@ -57,6 +57,7 @@
     X(cframe.previous, SINCE(11) & UNTIL(12), 8)                                                                       \
     X(frame.code, UNTIL(11), 8) /* since 3.12 the first word */                                                        \
     X(frame.previous, ALL, 8)                                                                                          \
+    X(frame.globals, ALL, 8)                                                                                           \
     X(frame.instr, ALL, 4)                                                                                             \
     X(frame.owner, SINCE(11), 1)                                                                                       \
     X(frame.is_entry, SINCE(11) & UNTIL(11), 1)                                                                        \

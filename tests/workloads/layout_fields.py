@@ -237,6 +237,7 @@ def check_generators():
         same("generator.object", word(id(coroutine) + field("generator.object")), frame)
         same("frame.instr", number(ctypes.c_int, frame + field("frame.instr")) * field("frame.lasti_bytes"), coroutine.cr_frame.f_lasti)
         same("frame.code", word(frame + field("frame.code")), id(coroutine.cr_code))
+    same("frame.globals", word(frame + field("frame.globals")), id(globals()))
     coroutine.close()
 
 

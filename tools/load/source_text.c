@@ -127,10 +127,29 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
     return source;
 }
 
+/* Returns whether a function of a template begins at its first line, by the names that Jinja gives to those of blocks
+ * (preload/merge/code_objects.c), macros, blocks of calls and loops; the template's own code begins anywhere. */
+static bool begins_in_template(const struct pt_source *source, const char *qualname, uint32_t first_line)
+{
+    char block[64] = "";
+    size_t length;
+    const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
+    const char *line = pt_source_line(source, first_line, &length);
+    if (!line || strcmp(qualname, "top-level template code") == 0)
+        return line != NULL;
+    if (sscanf(qualname, "block '%63[^']'", block) == 1)
+        return holds_word(line, length, "block") && holds_word(line, length, block);
+    if (strcmp(name, "macro") == 0)
+        return holds_word(line, length, "macro") || holds_word(line, length, "call");
+    return (strcmp(name, "loop") == 0 || strncmp(name, "t_", 2) == 0) && holds_word(line, length, "for");
+}
+
 static void check(struct pt_source *source, const struct pt_profile *profile, const struct pt_function *function)
 {
-    if (source->state == PT_SOURCE_READ &&
-        !begins_there(source, pt_string(profile, function->name), function->first_line)) {
+    const char *name = pt_string(profile, function->name);
+    bool python = pt_source_is_python(pt_string(profile, function->file));
+    if (source->state == PT_SOURCE_READ && !begins_there(source, name, function->first_line) &&
+        (python || !begins_in_template(source, name, function->first_line))) {
         source->state = PT_SOURCE_OTHER;
         pt_source_free(source);
     }
@@ -178,9 +197,6 @@ bool pt_source_is_python(const char *path)
     return *path == '<' || !dot || strcmp(dot, ".py") == 0 || strcmp(dot, ".pyw") == 0;
 }
 
-/* Lines of a template are those of the code that its engine made of it. Jinja2 has the map to the template's in the
- * globals of that code, behind 20 to 35 other names and up to a kilobyte long (of 60 templates): too much to copy in
- * the signal handler, and the flush thread may come when the template is gone. Jinja2 itself gives the same answer. */
 const char *pt_source_state_text(enum pt_source_state state, const char *path)
 {
     switch (state) {
@@ -189,11 +205,9 @@ const char *pt_source_state_text(enum pt_source_state state, const char *path)
     case PT_SOURCE_NEWER:
         return "the source was changed, it is newer than what ran: lines without their text";
     case PT_SOURCE_OTHER:
-        return pt_source_is_python(path)
-                   ? "the source is not what ran (functions are elsewhere in it): lines without "
-                     "their text"
-                   : "a template: lines of the Python code that its engine made of it; of Jinja2, "
-                     "template.get_corresponding_lineno(LINE) is the template's";
+        return pt_source_is_python(path) ? "the source is not what ran (functions are elsewhere in it): lines without "
+                                           "their text"
+                                         : "a template: lines of the Python code that its engine made of it";
     default:
         return "";
     }
