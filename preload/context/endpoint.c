@@ -4,6 +4,7 @@
 #include "coroutine.h"
 #include "starlette.h"
 #include "suspended.h"
+#include "tasks.h"
 #include "trio.h"
 #include "values.h"
 #include "walk_source.h"
@@ -192,13 +193,34 @@ static void add_stack(struct reading *reading, const struct pp_python_stack *sta
     }
 }
 
+/* Adds what the name of the task says: of grpc.aio. async-signal-safe. */
+static void add_task_name(struct reading *reading, uintptr_t task)
+{
+    const struct pp_context_reader *reader = reading->reader;
+    const struct pp_ascii *before = &pp_sources[PP_SOURCE_GRPC_AIO].task;
+    struct pp_context found = {.identity = PP_SAME_NAME};
+    struct pp_record_text *text = &found.text.record;
+    char start[32];
+    if (!task || !reader->facts || !(reader->facts->found >> PP_SOURCE_GRPC_AIO & 1) ||
+        !pp_task_name_read(reader, task, &found.text) || text->width != 1 || text->bytes <= before->length ||
+        !pp_object_copy(&reader->objects, start, found.text.data, before->length) ||
+        memcmp(start, before->characters, before->length) != 0)
+        return;
+    found.text.data += before->length;
+    text->bytes -= before->length + !text->cut;
+    append(reader, &reading->routes, &found);
+}
+
 /* Adds the stack (0), or the task that awaits what is before it. async-signal-safe. */
 static void add_level(struct reading *reading, const struct pp_python_stack *stack, uint32_t level)
 {
+    const struct pp_scratch *scratch = reading->reader->slot->scratch;
     if (level)
-        add_task(reading, reading->reader->slot->scratch->awaiters[level - 1]);
+        add_task(reading, scratch->awaiters[level - 1]);
     else
         add_stack(reading, stack);
+    if (!reading->serves)
+        add_task_name(reading, level ? scratch->awaiters[level - 1] : scratch->task);
 }
 
 bool pp_endpoint_read(const struct pp_context_reader *reader, const struct pp_python_stack *stack,

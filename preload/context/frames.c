@@ -41,10 +41,11 @@ static bool read_endpoint(const struct pp_context_reader *reader, const struct p
     enum pp_reason why;
     bool serving = atomic_load_explicit(&pp_capture.frame_rules, memory_order_relaxed) & SERVING;
     bool counted = reader->facts && reader->facts->found >> PP_SOURCE_SERVED & 1;
+    bool named = reader->facts && reader->facts->found >> PP_SOURCE_GRPC_AIO & 1;
     bool may_end = reader->slot->thread.contexts[PP_CONTEXT_ENDPOINT] != 0;
-    if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !may_end))
+    if (*known & 1u << PP_CONTEXT_ENDPOINT || (!serving && !counted && !named && !may_end))
         return true;
-    bool serves = serving && pp_endpoint_read(reader, stack, &context, &why);
+    bool serves = (serving || named) && pp_endpoint_read(reader, stack, &context, &why);
     if (!context.identity) { /* what it has others do and does not await */
         context = (struct pp_context){.identity = 0};
         pp_variables_endpoint(reader, &context);

@@ -45,6 +45,15 @@ const struct pp_source pp_sources[] = {
                           {PP_FRAME_ROUTE, PP_ASCII("WebSocketRoute.handle"), PP_ASCII("starlette/routing.py"), "self",
                            NULL}},
         },
+    [PP_SOURCE_GRPC_AIO] =
+        {
+            /* the coroutines that call the servicer's method are compiled by Cython: no frame has the method's path */
+            .kind = PP_CONTEXT_ENDPOINT,
+            .title = "methods of grpc.aio",
+            .module = "grpc.aio._server",
+            .version = "grpc:__version__",
+            .task = PP_ASCII("HandleExceptions["), /* since 1.64 or 1.63 */
+        },
     {
         .kind = PP_CONTEXT_SPAN,
         .title = "spans of OpenTelemetry",

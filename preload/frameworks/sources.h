@@ -2,9 +2,10 @@
 /* Holds what is known of libraries that say what a sample belongs to, as data. A source is a row of pp_sources: by
  * which module it is there, where its reading begins, and by which steps the span or the endpoint is reached from
  * there. Spans are reached from a context variable, jobs and tests from a local variable of a function that is on the
- * stack, endpoints from either (tests/unit/test_sources.c refuses other rows). context/walk_source.c takes the steps
- * in the handler; labels/find_sources.c finds, in the flush thread, what they need to know of classes and keys.
- * Asyncio, trio, greenlets and Starlette's mounts are code in context/: no sequence of steps describes them. */
+ * stack, endpoints from either, or from the name of a task (tests/unit/test_sources.c refuses other rows).
+ * context/walk_source.c takes the steps in the handler; labels/find_sources.c finds, in the flush thread, what they
+ * need to know of classes and keys. Asyncio, trio, greenlets and Starlette's mounts are code in context/: no sequence
+ * of steps describes them. */
 #ifndef PP_FRAMEWORKS_SOURCES_H
 #define PP_FRAMEWORKS_SOURCES_H
 
@@ -77,9 +78,11 @@ struct pp_source {
     const char *variable;  /* "module:name": a context variable, or NULL; after a dot the name of an attribute */
     const char *not_found; /* why the variable, a class or a key may not be there, in words for people */
     struct pp_ways ways;
-    bool same_name;     /* contexts of the same text are one: what the way leads to is made again for each request */
-    bool numbered_late; /* a span has no ids before it is first asked for them */
-    char before;        /* this character comes before the text; 0: none */
+    bool same_name;       /* contexts of the same text are one: what the way leads to is made again for each request */
+    bool numbered_late;   /* a span has no ids before it is first asked for them */
+    char before;          /* this character comes before the text; 0: none */
+    struct pp_ascii task; /* the task that serves a request has this before the endpoint in its name, and one character
+                             after it; empty: it says nothing */
     struct pp_function functions[6]; /* whose frames tell it */
 };
 
@@ -89,6 +92,7 @@ enum pp_named_source {
     PP_SOURCE_LABELS, /* the program's labels */
     PP_SOURCE_OTHERS,
     PP_SOURCE_STARLETTE = PP_SOURCE_OTHERS, /* its only step is to an instance of Mount */
+    PP_SOURCE_GRPC_AIO,                     /* its tasks tell it */
 };
 
 extern const struct pp_source pp_sources[];

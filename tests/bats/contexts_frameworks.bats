@@ -24,7 +24,7 @@ group() {
     group wsgi endpoint 1.5
 }
 
-@test "endpoints of Quart, Litestar, Falcon and Sanic, handlers of Tornado: in tasks, and in threads that these await" {
+@test "endpoints of Quart, Litestar, Falcon and Sanic, handlers of Tornado, methods of grpc.aio: in tasks, and in threads that these await" {
     group asgi endpoint 2
 }
 

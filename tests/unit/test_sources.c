@@ -56,7 +56,7 @@ TEST(a_row_says_where_it_begins_and_what_it_leads_to)
         }
         for (unsigned step = 0; step < PP_WAY_STEPS; step++)
             check_step(&steps_of(row)[step]);
-        assert_true((row->variable != NULL) != by_frame);
+        assert_int_equal((row->variable != NULL) + by_frame + (row->task.length != 0), 1);
         bool is_job = row->kind == PP_CONTEXT_JOB || row->kind == PP_CONTEXT_TEST;
         assert_true(row->kind == PP_CONTEXT_ENDPOINT || (!is_job == (row->variable != NULL) && !row->before));
         assert_true(row->kind == PP_CONTEXT_ENDPOINT || row->kind == PP_CONTEXT_SPAN || is_job ||
@@ -64,7 +64,7 @@ TEST(a_row_says_where_it_begins_and_what_it_leads_to)
         for (const struct pp_function *function = row->functions; function->rule; function++)
             assert_int_equal(function->rule == PP_FRAME_JOB, is_job);
         assert_int_equal(row->kind == PP_CONTEXT_SPAN, row->ways.trace_id[0].kind && row->ways.span_id[0].kind);
-        assert_true(row->ways.text[0].kind || i == PP_SOURCE_LABELS || i == PP_SOURCE_STARLETTE);
+        assert_true(row->ways.text[0].kind || row->task.length || i == PP_SOURCE_LABELS || i == PP_SOURCE_STARLETTE);
         assert_true(!row->variable || !row->title || row->not_found);
     }
 }

@@ -1,6 +1,7 @@
 """frameworks_served.py GROUP SECONDS: does what requests_served.py does, with several frameworks in one process.
 
-GROUP is wsgi (Falcon, Pyramid and gRPC, in threads), asgi (Quart, Litestar, Falcon, Sanic and Tornado, in an event loop), queues
+GROUP is wsgi (Falcon, Pyramid and gRPC, in threads), asgi (Quart, Litestar, Falcon, Sanic, Tornado and grpc.aio, in an
+event loop), queues
 (Celery, Dramatiq, Huey, APScheduler and RQ: jobs, in threads and in an event loop), prefork and gevent (Celery's tasks in processes
 and in greenlets), cells (of IPython, and operations of Strawberry), tests (of pytest)."""
 import asyncio
@@ -280,11 +281,58 @@ class Tornado(Served):
         return port, server.stop
 
 
+class AsyncGRPC:
+    """Its values are the paths of its methods."""
+
+    def __init__(self):
+        async def cart(request, context):
+            work("/shop.Shop/Cart", 2)
+            await asyncio.gather(*(child() for _ in range(2)))
+            work("/shop.Shop/Cart", 1)
+            return b""
+
+        async def child():
+            await asyncio.sleep(0)
+            work("/shop.Shop/Cart", 1, holds_gil=True)
+
+        async def pay(request, context):
+            for _ in range(2):
+                work("/shop.Shop/Pay", 2)
+                yield b""
+
+        def ship(request, context):
+            return work("/shop.Shop/Ship", 3) or b""
+
+        import grpc
+
+        of_kind = {"Cart": (grpc.unary_unary_rpc_method_handler, cart), "Pay": (grpc.unary_stream_rpc_method_handler, pay)}
+        of_kind["Ship"] = (grpc.unary_unary_rpc_method_handler, ship)
+        self.methods = grpc.method_handlers_generic_handler("shop.Shop", {name: of(function) for name, (of, function) in of_kind.items()})
+
+    async def served(self, first):
+        import grpc.aio
+
+        server, n = grpc.aio.server(), first
+        server.add_generic_rpc_handlers((self.methods,))
+        port = server.add_insecure_port("127.0.0.1:0")
+        await server.start()
+        async with grpc.aio.insecure_channel("127.0.0.1:%d" % port) as channel:
+            while requests.goes_on():
+                n = after(n)
+                if n % 3 == 0:
+                    async for _ in channel.unary_stream("/shop.Shop/Pay")(b""):
+                        pass
+                else:
+                    await channel.unary_unary("/shop.Shop/Cart" if n % 3 == 1 else "/shop.Shop/Ship")(b"")
+                work(None, 1)
+        await server.stop(None)
+
+
 class ASGI:
     asynchronous = True
 
     def __init__(self):
-        self.parts = [Quart(), Litestar(), FalconASGI(), Sanic(), Tornado()]
+        self.parts = [Quart(), Litestar(), FalconASGI(), Sanic(), Tornado(), AsyncGRPC()]
 
     async def several(self):
         await asyncio.gather(*(part.served(n) for n, part in enumerate(self.parts)))
