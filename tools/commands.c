@@ -166,7 +166,8 @@ static const struct pt_command commands[] = {
              &fold_recursion, &trace, &no_pager),
      "Without options and TABLE it answers on one screen, of a service by its endpoints, tasks or greenlets, of pytest "
      "by tests, of other "
-     "programs by the application's own functions: SELF+LIBRARIES is the CPU of a function with all that it calls "
+     "programs by the application's own functions, those of native code beside them (Cython, C, C++, Rust) included: "
+     "SELF+LIBRARIES is the CPU of a function with all that it calls "
      "outside "
      "of the application, and has all CPU in sum; TOTAL also what it calls in the application; [imports] are apart. "
      "The "

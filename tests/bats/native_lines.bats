@@ -577,3 +577,66 @@ while time.process_time() < 0.5: library.hot(100000)"
         fail "$(tail -n 2 stacks.txt)"
     ! grep -qE '17h[0-9a-f]{16}|::h[0-9a-f]{16}|;_R[A-Z]' stacks.txt || fail "mangled: $(tail -n 2 stacks.txt)"
 }
+
+@test "report: native functions of the project are the application's own, with their lines: of Cython, of C; not those of packages" {
+    ready
+    local venv
+    venv=$(venv_with cython setuptools) || fail "$venv"
+    mkdir -p project/lib/site-packages elsewhere
+    cat >project/fastgeo.pyx <<'END'
+# cython: language_level=3
+cdef class Track:
+    cdef double total
+    cpdef double smooth(self, int n):
+        cdef int i
+        for i in range(n):
+            self.total += i % 11
+        return self.total
+def walk(items, function):
+    for i in items:
+        function(i)
+END
+    cat >project/fast.c <<'END'
+#include <math.h>
+static double heavy(int n) { double x = 0; for (int i = 0; i < n; i++) x += sin(i); return x; }
+double crunch(int n) { return heavy(n); }
+END
+    cat >project/app.py <<'END'
+import ctypes, os, sys, time
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(here + "/lib/site-packages")
+import fastgeo
+fast, installed = (ctypes.PyDLL(here + "/" + name) for name in ("fast.so", "lib/site-packages/installed.so"))
+def score(i):
+    return sum(range(2000))
+def run(function, *arguments):
+    end = time.thread_time() + 0.3
+    while time.thread_time() < end:
+        function(*arguments)
+track = fastgeo.Track()
+run(track.smooth, 20000)
+run(track.smooth, 20000)
+run(fastgeo.walk, range(40), score)
+run(fast.crunch, 20000)
+run(installed.crunch, 20000)
+END
+    (cd project && CFLAGS='-O1 -g' "$venv/bin/cythonize" -i -q fastgeo.pyx) >build.txt 2>&1 || fail "$(tail -n 5 build.txt)"
+    gcc -O1 -g -shared -fPIC -o project/fast.so project/fast.c -lm
+    gcc -O1 -g -shared -fPIC -o project/lib/site-packages/installed.so project/fast.c -lm
+    # Beside the script, from wherever it is started; where it is started, wherever the script is.
+    for where in elsewhere project; do
+        rm -rf pyprof.out
+        (cd "$where" && PYPROF_OUT="$OLDPWD/pyprof.out" profiled "$venv/bin/python" "$OLDPWD/project/app.py")
+        "$PYPROF" report >report.txt
+        [ "$(wc -l <report.txt)" -le 24 ] || fail "$(cat report.txt)"
+        for row in 'fastgeo.Track.smooth \(fastgeo.pyx\)' 'heavy \(fast.c\)' 'score \(.*app.py:6\)' 'run \(.*app.py:8\)'; do
+            grep -qE "^ .* s +[1-4][0-9]\\.[0-9] % .* %  $row" report.txt || fail "no $row: $(cat report.txt)"
+        done
+        grep -qE ' % of it at fastgeo.pyx:[67]: (self.total|for i in)' report.txt || fail "$(cat report.txt)"
+        # What a package has belongs to its caller.
+        ! grep -q '__Pyx\|@plt' report.txt || fail "$(cat report.txt)"
+        between 980 "$(awk '/OWN FUNCTION/ { on = 1; next } !NF { on = 0 } on && $2 == "s" { sum += $3 } END { print int(sum * 10) }' report.txt)" 1020 "thousandths in all rows: $(cat report.txt)"
+        "$PYPROF" report lines >lines.txt
+        grep -qE '%  fastgeo.pyx:7 +self.total' lines.txt && grep -qE '%  fast.c:2 +static double' lines.txt || fail "$(cat lines.txt)"
+    done
+}

@@ -59,6 +59,81 @@ bool *pt_applications(const struct pt_profile *profile)
     return own;
 }
 
+/* Returns the path of the frame's source or library; "" when it has none. */
+static const char *path_of(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    if (frame->kind == PP_FRAME_PYTHON)
+        return pt_string(profile, profile->functions.items[frame->subject].file);
+    bool library = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
+    return library ? pt_string(profile, profile->modules.items[frame->subject].path) : "";
+}
+
+/* Returns whether a source is no part of what a project builds: headers, a language's library, what Cython adds. */
+static bool is_foreign(const char *source)
+{
+    return pt_path_in_packages(source) || strncmp(source, "/usr/", 5) == 0 || strncmp(source, "/rustc/", 7) == 0 ||
+           strstr(source, "cython_utility") || strstr(source, "/include/");
+}
+
+/* Returns whether the path is in the directory, the first `length` bytes of `directory`. */
+static bool is_below(const char *path, const char *directory, size_t length)
+{
+    return length > 1 && strncmp(path, directory, length) == 0 && path[length] == '/';
+}
+
+/* Returns whether a library or a source is the application's by its path. */
+static bool is_in_project(const struct pt_profile *profile, const char *path)
+{
+    bool below = false;
+    if (pt_path_in_packages(path) || strstr(path, "/lib/python"))
+        return false;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        const char *cwd = pt_string(profile, process->cwd), *program = pt_string(profile, process->executable);
+        const char *bin = strstr(program, "/bin/");
+        if (bin && is_below(path, program, (size_t)(bin - program)) && strncmp(path + (bin - program), "/lib", 4) == 0)
+            return false; /* the interpreter's environment may be in the project */
+        below |= is_below(path, cwd, strlen(cwd));
+    }
+    for (uint32_t i = 0; i < profile->frames.count && !below; i++) {
+        if (profile->frames.items[i].kind != PP_FRAME_PYTHON || !pt_is_application(profile, i))
+            continue;
+        const char *file = path_of(profile, &profile->frames.items[i]), *slash = strrchr(file, '/');
+        below = slash && is_below(path, file, (size_t)(slash - file));
+    }
+    return below;
+}
+
+/* Returns the answer for a path, a string, that is asked for again and again. known: by string; 0: not asked yet. */
+static bool is_known_in_project(const struct pt_profile *profile, uint32_t path, uint8_t *known)
+{
+    if (!known[path])
+        known[path] = 1 + (path && is_in_project(profile, pt_string(profile, path)));
+    return known[path] == 2;
+}
+
+bool *pt_native_applications(const struct pt_profile *profile)
+{
+    static const char *const added[] = {"__Pyx_", "__pyx_pymod_", "__pyx_pyframe_", "_Py", "Py"};
+    bool *own = pt_alloc(profile->frames.count, sizeof *own);
+    PT_AUTO_FREE uint8_t *known = pt_alloc(profile->strings.count, sizeof *known);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const struct pt_frame *frame = &profile->frames.items[i];
+        if (!frame->symbol || pt_kind_of(profile, frame) != PT_KIND_NATIVE || frame->subject == PT_NONE ||
+            profile->modules.items[frame->subject].flags & PP_MODULE_MAIN)
+            continue;
+        const char *source = pt_string(profile, frame->source);
+        own[i] =
+            is_known_in_project(profile, frame->source, known) ||
+            (is_known_in_project(profile, profile->modules.items[frame->subject].path, known) && !is_foreign(source));
+        const char *symbol = pt_string(profile, frame->symbol);
+        own[i] = own[i] && !strchr(symbol, '@') && !strstr(symbol, "$$$"); /* stubs, what Nuitka has compiled */
+        for (size_t n = 0; own[i] && n < sizeof added / sizeof *added; n++)
+            own[i] = strncmp(symbol, added[n], strlen(added[n])) != 0;
+    }
+    return own;
+}
+
 uint32_t *pt_application_frames(const struct pt_profile *profile)
 {
     uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
@@ -78,15 +153,6 @@ static uint32_t first_part(struct pt_profile *profile, const char *path)
     if (!path[length] && length > 3 && strcmp(path + length - 3, ".py") == 0)
         length -= 3;
     return pt_intern(profile, path, length);
-}
-
-/* Returns the path of the frame's source or library; "" when it has none. */
-static const char *path_of(const struct pt_profile *profile, const struct pt_frame *frame)
-{
-    if (frame->kind == PP_FRAME_PYTHON)
-        return pt_string(profile, profile->functions.items[frame->subject].file);
-    bool library = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
-    return library ? pt_string(profile, profile->modules.items[frame->subject].path) : "";
 }
 
 uint32_t pt_package_of(struct pt_profile *profile, uint32_t number)

@@ -26,6 +26,11 @@ bool pt_is_application(const struct pt_profile *profile, uint32_t frame);
 /* Returns pt_is_application of each frame: for more nodes than there are frames. The caller frees. */
 bool *pt_applications(const struct pt_profile *profile);
 
+/* Returns of each frame whether it is native code of the application: of a library, or from a source, in a directory
+ * where a process began or that Python files of the application are in; not what Cython adds to it. The caller frees.
+ */
+bool *pt_native_applications(const struct pt_profile *profile);
+
 /* Returns, for each node, the innermost frame at or above it of the application's own Python code; PT_NONE if there is
  * none. The caller frees. */
 uint32_t *pt_application_frames(const struct pt_profile *profile);

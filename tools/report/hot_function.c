@@ -218,7 +218,7 @@ static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profil
 {
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     PT_AUTO_FREE uint32_t *innermost = pt_self_frames(profile);
-    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile);
+    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, false);
     hot->in_import = own.in_import;
     own.in_import = NULL;
     hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);

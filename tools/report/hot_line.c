@@ -8,7 +8,6 @@
 
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../load/source_text.h"
 #include "../model/frame_text.h"
 #include "../query/package.h"
 #include "../view/summary.h"
@@ -26,7 +25,7 @@ struct row_line {
 static int by_line(const void *a, const void *b)
 {
     const struct row_line *x = a, *y = b;
-    return pt_compare(x->row, y->row) ?: pt_compare(x->line.function, y->line.function) ?: pt_by_place(&x->line.place, &y->line.place);
+    return pt_compare(x->row, y->row) ?: pt_compare(x->line.file, y->line.file) ?: pt_compare(x->line.function, y->line.function) ?: pt_by_place(&x->line.place, &y->line.place);
 }
 
 static int by_time(const void *a, const void *b)
@@ -37,7 +36,8 @@ static int by_time(const void *a, const void *b)
 
 static bool is_same_line(const struct row_line *a, const struct row_line *b)
 {
-    return a->row == b->row && a->line.function == b->line.function && a->line.place.line == b->line.place.line;
+    return a->row == b->row && a->line.function == b->line.function && a->line.file == b->line.file &&
+           a->line.place.line == b->line.place.line;
 }
 
 /* Joins the places of each line; it keeps the piece that has most. Returns how many lines there are. */
@@ -62,15 +62,19 @@ struct pt_hot_line *pt_hot_lines_sorted(const struct pt_profile *profile, const 
                                         uint32_t **rows, uint32_t *count)
 {
     PT_AUTO_FREE struct row_line *items = pt_alloc(frames->items.count, sizeof *items);
+    uint32_t known = 0;
     for (uint32_t i = 0; i < frames->items.count; i++) {
         const struct pt_row_part *time = &frames->items.items[i];
         const struct pt_frame *frame = &profile->frames.items[time->part];
-        struct pt_place place = {pt_frame_line(profile, frame), frame->end_line, frame->column, frame->end_column,
-                                 time->ns};
-        items[i] = (struct row_line){time->row, {frame->subject, time->ns, place}};
+        bool python = frame->kind == PP_FRAME_PYTHON;
+        struct pt_place place = {python ? pt_frame_line(profile, frame) : frame->line, frame->end_line, frame->column,
+                                 frame->end_column, time->ns};
+        uint32_t file = python ? profile->functions.items[frame->subject].file : frame->source;
+        if (python || place.line) /* else the library has no debug information */
+            items[known++] = (struct row_line){time->row, {python ? frame->subject : PT_NONE, file, time->ns, place}};
     }
-    qsort(items, frames->items.count, sizeof *items, by_line);
-    *count = join(items, frames->items.count);
+    qsort(items, known, sizeof *items, by_line);
+    *count = join(items, known);
     qsort(items, *count, sizeof *items, by_time);
     struct pt_hot_line *sorted = pt_alloc(*count, sizeof *sorted);
     *rows = pt_alloc(*count, sizeof **rows);
@@ -119,11 +123,16 @@ static uint32_t shift(struct pt_shown_line *shown, const struct pt_source *sourc
     return 1;
 }
 
+struct pt_source pt_hot_line_source(const struct pt_profile *profile, const struct pt_hot_line *line)
+{
+    return line->function == PT_NONE ? pt_source_of_file(profile, line->file)
+                                     : pt_source_read(profile, &profile->functions.items[line->function]);
+}
+
 void pt_print_source_line(const struct pt_profile *profile, const struct pt_hot_line *line, uint32_t used,
                           const char *before, bool carets)
 {
-    PT_AUTO(pt_source_free)
-    struct pt_source source = pt_source_read(profile, &profile->functions.items[line->function]);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_hot_line_source(profile, line);
     used += pt_shown_width(before);
     struct pt_shown_line shown = shown_line(&source, line->place.line, used);
     uint32_t mark = carets ? shift(&shown, &source, &line->place) : 0;
@@ -139,7 +148,7 @@ void pt_print_source_line(const struct pt_profile *profile, const struct pt_hot_
 
 void pt_print_hot_line(const struct pt_profile *profile, const struct pt_hot_line *line, uint64_t whole_ns, bool carets)
 {
-    const char *file = pt_base_name(pt_string(profile, profile->functions.items[line->function].short_file));
+    const char *file = pt_base_name(pt_string(profile, line->file));
     PT_AUTO_BUFFER text = {0};
     pt_buffer_format(&text, "%*s%.0f %% of it at %s:%" PRIu32, INDENTATION, "", pt_percent(line->ns, whole_ns), file,
                      line->place.line);

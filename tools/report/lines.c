@@ -22,7 +22,7 @@
 static struct pt_hot_line *lines_of(struct pt_profile *profile, uint32_t *count, bool *application)
 {
     struct pt_row_parts frames = {0};
-    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile);
+    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, true);
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
         if (own.frame[sample->node] != PT_NONE)
@@ -43,28 +43,24 @@ const char *pt_report_hot_file(const struct pt_report *report)
     PT_AUTO_FREE struct pt_hot_line *lines = lines_of(report->profile, &count, &application);
     if (!count)
         return NULL;
-    const struct pt_function *function = &report->profile->functions.items[lines[0].function];
-    const char *file = pt_shortest_path(report->profile, function->file);
+    const char *file = pt_shortest_path(report->profile, lines[0].file);
     return *file && *file != '<' ? file : NULL;
 }
 
 /* Says why a line has no text, once for each reason. */
 static void print_state(const struct pt_report *report, const struct pt_hot_line *line, unsigned *told)
 {
-    const struct pt_function *function = &report->profile->functions.items[line->function];
-    PT_AUTO(pt_source_free) struct pt_source source = pt_source_read(report->profile, function);
+    PT_AUTO(pt_source_free) struct pt_source source = pt_hot_line_source(report->profile, line);
     unsigned state = 1u << source.state;
     if ((source.state == PT_SOURCE_NEWER || source.state == PT_SOURCE_OTHER) && !(*told & state))
-        pt_print_note("(%s)", pt_source_state_text(source.state, pt_string(report->profile, function->file)));
+        pt_print_note("(%s)", pt_source_state_text(source.state, pt_string(report->profile, line->file)));
     *told |= state;
 }
 
 static void append_place(struct pt_buffer *shown, const struct pt_report *report, const struct pt_hot_line *line)
 {
-    const struct pt_function *function = &report->profile->functions.items[line->function];
     PT_AUTO_BUFFER place = {0};
-    pt_buffer_format(&place, "%s:%" PRIu32, pt_base_name(pt_string(report->profile, function->short_file)),
-                     line->place.line);
+    pt_buffer_format(&place, "%s:%" PRIu32, pt_base_name(pt_string(report->profile, line->file)), line->place.line);
     pt_shown_text(shown, place.data, 0);
 }
 
@@ -113,13 +109,15 @@ void pt_report_lines_json(const struct pt_report *report, struct pt_json *json)
         pt_json_text(json, "hottest", NULL);
         return;
     }
-    const struct pt_function *function = &profile->functions.items[lines[0].function];
     pt_json_begin(json, "hottest", '{');
-    pt_json_string(json, "function", profile, function->name);
-    pt_json_string(json, "file", profile, function->file);
+    if (lines[0].function == PT_NONE)
+        pt_json_text(json, "function", NULL); /* of native code */
+    else
+        pt_json_string(json, "function", profile, profile->functions.items[lines[0].function].name);
+    pt_json_string(json, "file", profile, lines[0].file);
     pt_json_begin(json, "lines", '[');
     for (uint32_t i = 0; i < count; i++) {
-        if (lines[i].function != lines[0].function)
+        if (lines[i].function != lines[0].function || lines[i].file != lines[0].file)
             continue;
         pt_json_begin(json, NULL, '{');
         pt_json_known(json, "line", lines[i].place.line, lines[i].place.line);

@@ -172,15 +172,33 @@ static bool is_again(const struct pt_profile *profile, uint32_t node, const uint
     return false;
 }
 
+/* Names the application's native functions by the file of their source, or by their library: "smooth (fast.pyx)". */
+static void name_natives(struct pt_profile *profile, const bool *native, uint32_t *texts)
+{
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        struct pt_frame frame = profile->frames.items[i];
+        if (!native[i])
+            continue;
+        PT_AUTO_BUFFER text = {0};
+        frame.inlined_into = 0;
+        pt_native_name(&text, profile, &frame, false);
+        uint32_t path = frame.line ? frame.source : profile->modules.items[frame.subject].path;
+        pt_buffer_format(&text, " (%s)", pt_base_name(pt_string(profile, path)));
+        texts[i] = pt_intern_text(profile, text.data);
+    }
+}
+
 /* Fills in what the rows have in total, with functions that only call others, and gathers them. */
-static void add_totals(struct own_sums *sums, struct pt_profile *profile, const uint32_t *texts)
+static void add_totals(struct own_sums *sums, struct pt_profile *profile, const uint32_t *texts, const bool *native)
 {
     PT_AUTO_FREE struct pt_total *stacks = stacks_from(profile);
     PT_AUTO_FREE bool *own = pt_applications(profile);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         uint32_t frame = profile->nodes.items[i].frame;
         struct pt_total *row = &sums->rows[texts[frame]];
-        bool wanted = sums->application ? own[frame] : profile->frames.items[frame].kind == PP_FRAME_PYTHON;
+        bool wanted = native[frame]       ? true
+                      : sums->application ? own[frame]
+                                          : profile->frames.items[frame].kind == PP_FRAME_PYTHON;
         if (!wanted || !stacks[i].total_ns || is_again(profile, i, texts))
             continue;
         row->text = texts[frame];
@@ -203,11 +221,14 @@ static struct own_sums sums_of(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
     struct own_sums sums = {0};
-    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile);
+    PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, true);
     PT_AUTO_FREE uint32_t *texts = pt_frame_texts(profile, report->cli->lines);
+    PT_AUTO_FREE bool *native = pt_native_applications(profile);
+    if (!report->cli->lines)
+        name_natives(profile, native, texts);
     sums.application = own.application;
     add_samples(&sums, profile, &own, texts);
-    add_totals(&sums, profile, texts);
+    add_totals(&sums, profile, texts, native);
     uint32_t count, *rows;
     PT_AUTO_FREE struct pt_hot_line *lines = pt_hot_lines_sorted(profile, &sums.lines, &rows, &count);
     sums.hot = pt_alloc(profile->strings.count, sizeof *sums.hot);

@@ -52,6 +52,14 @@ static bool is_callee(const struct pt_profile *profile, uint32_t number)
     return frame->kind == PP_FRAME_PYTHON || pt_kind_of(profile, frame) != PT_KIND_INTERPRETER;
 }
 
+/* Returns whether the frame is native code of the library that the application's native function is in: a part of it.
+ */
+static bool is_in_library(const struct pt_profile *profile, uint32_t frame, uint32_t outer)
+{
+    return outer != PT_NONE && !is_python(profile, outer) && profile->frames.items[frame].kind == PP_FRAME_NATIVE &&
+           profile->frames.items[frame].subject == profile->frames.items[outer].subject;
+}
+
 /* Fills in what is known of a node from its parent. */
 static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, const bool *is_own, uint32_t number)
 {
@@ -63,7 +71,7 @@ static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, c
         own->frame[number] = outer;
         own->caller[number] = own->caller[parent];
         own->callee[number] = own->callee[parent];
-        if (own->callee[parent] == PT_NONE && is_callee(profile, frame))
+        if (own->callee[parent] == PT_NONE && is_callee(profile, frame) && !is_in_library(profile, frame, outer))
             own->callee[number] = frame;
         own->importing[number] = own->importing[parent] || import;
         own->imported[number] = own->imported[parent];
@@ -72,12 +80,13 @@ static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, c
         return;
     }
     own->callee[number] = own->imported[number] = PT_NONE;
-    if (outer != PT_NONE && is_part_of(profile, frame, outer)) {
+    bool both = outer != PT_NONE && is_python(profile, frame) && is_python(profile, outer);
+    if (both && is_part_of(profile, frame, outer)) {
         own->frame[number] = outer;
         own->caller[number] = own->caller[parent];
         return;
     }
-    bool again = outer != PT_NONE && profile->frames.items[outer].subject == profile->frames.items[frame].subject;
+    bool again = both && profile->frames.items[outer].subject == profile->frames.items[frame].subject;
     own->frame[number] = frame;
     own->caller[number] = again ? own->caller[parent] : outer;
 }
@@ -95,10 +104,12 @@ static bool has_application(const struct pt_profile *profile, const bool *is_own
     return pt_percent(own_ns, all_ns) >= LEAST_PERCENT;
 }
 
-struct pt_own_code pt_own_code_of(struct pt_profile *profile)
+struct pt_own_code pt_own_code_of(struct pt_profile *profile, bool native)
 {
     uint32_t count = profile->nodes.count;
-    PT_AUTO_FREE bool *is_own = pt_applications(profile);
+    PT_AUTO_FREE bool *is_own = pt_applications(profile), *natives = pt_native_applications(profile);
+    for (uint32_t i = 0; native && i < profile->frames.count; i++)
+        is_own[i] |= natives[i];
     struct pt_own_code own = {.application = has_application(profile, is_own),
                               .frame = pt_alloc(count, sizeof *own.frame),
                               .caller = pt_alloc(count, sizeof *own.caller),

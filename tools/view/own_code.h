@@ -2,7 +2,8 @@
 /*
  * Says for which function of the application the CPU time of each stack counts: the innermost, with all that it calls
  * outside of the application. So all CPU time is given out once. A comprehension, a generator expression or a lambda
- * counts for the function that it is written in, which is what a reader knows.
+ * counts for the function that it is written in, which is what a reader knows; what a compiler adds to a native function
+ * counts for that.
  *
  * Where the application has no code of its own in the profile (a command of an installed package), all Python functions
  * are taken for it, with the C code that they call.
@@ -23,8 +24,8 @@ struct pt_own_code {
     bool *in_import;    /* by node: the stack is below an import, be it of the application's own modules */
 };
 
-/* pt_own_code_free ends it. */
-struct pt_own_code pt_own_code_of(struct pt_profile *profile);
+/* native: with the application's native code (pt_native_applications). pt_own_code_free ends it. */
+struct pt_own_code pt_own_code_of(struct pt_profile *profile, bool native);
 void pt_own_code_free(struct pt_own_code *own);
 
 #endif
