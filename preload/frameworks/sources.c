@@ -326,6 +326,17 @@ const struct pp_source pp_sources[] = {
     },
     {
         .kind = PP_CONTEXT_JOB,
+        .title = "tasks of Prefect",
+        .module = "prefect.task_engine",
+        .version = "prefect:__version__",
+        .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "name"}}}, /* of the task, or of the flow around it */
+        .functions = {{PP_FRAME_JOB, PP_ASCII("run_task_sync"), PP_ASCII("prefect/task_engine.py"), "task", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("run_task_async"), PP_ASCII("prefect/task_engine.py"), "task", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("run_flow_sync"), PP_ASCII("prefect/flow_engine.py"), "flow", NULL},
+                      {PP_FRAME_JOB, PP_ASCII("run_flow_async"), PP_ASCII("prefect/flow_engine.py"), "flow", NULL}},
+    },
+    {
+        .kind = PP_CONTEXT_JOB,
         .title = "operations of Strawberry",
         .module = "strawberry.schema.schema",
         .ways = {.text = {{PP_STEP_ATTRIBUTE, .name = "_provided_operation_name"}}},

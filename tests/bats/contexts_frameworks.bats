@@ -48,6 +48,14 @@ group() {
     group tests test 1
 }
 
+# Its server alone takes ten seconds of CPU to start.
+# bats test_tags=long
+@test "tasks of Prefect: in the flow's thread, in threads and tasks" {
+    PACKAGES=(prefect)
+    export PREFECT_HOME=$PWD/prefect PREFECT_LOGGING_LEVEL=ERROR DO_NOT_TRACK=1
+    group prefect task 6
+}
+
 older() {
     while read -r GROUP KEY SECONDS_LONG <&4; do
         served

@@ -2,7 +2,7 @@
 
 GROUP is wsgi (Falcon, Pyramid and gRPC, in threads), asgi (Quart, Litestar, Falcon, Sanic, Tornado and grpc.aio, in an
 event loop), queues
-(Celery, Dramatiq, Huey, APScheduler and RQ: jobs, in threads and in an event loop), prefork and gevent (Celery's tasks in processes
+(Celery, Dramatiq, Huey, APScheduler and RQ: jobs, in threads and in an event loop), prefect (its tasks), prefork and gevent (Celery's tasks in processes
 and in greenlets), cells (of IPython, and operations of Strawberry), tests (of pytest)."""
 import asyncio
 import os
@@ -542,6 +542,42 @@ class Queues(Several):
         self.in_main = self.parts[-1]
 
 
+class Prefect:
+    """Tasks of a flow, in its thread, in threads and in an event loop."""
+
+    def __init__(self):
+        import prefect
+
+        self.names = ["prefect %s" % name for name in NAMES]
+        self.tasks = [prefect.task(self.job(name, 20), name=name) for name in self.names[:2]]
+        self.later = prefect.task(self.coroutine, name=self.names[2])
+        self.flow = prefect.flow(self.etl, name="prefect flow")
+        self.all_flow = prefect.flow(self.etl_later, name="prefect flow later")
+
+    def job(self, name, ms):
+        return lambda: work(name, ms)
+
+    async def coroutine(self):
+        work(self.names[2], 20)
+        await asyncio.sleep(0)
+        work(self.names[2], 20)
+
+    def etl(self):
+        while requests.goes_on():
+            work("prefect flow", 10)
+            self.tasks[0]()
+            for future in [task.submit() for task in self.tasks]:
+                future.result()
+
+    async def etl_later(self):
+        for _ in range(20):
+            await self.later()
+
+    def run(self):
+        self.flow()
+        asyncio.run(self.all_flow())
+
+
 class Strawberry:
     def __init__(self):
         import strawberry
@@ -625,7 +661,7 @@ class TestPay:
         sys.stdout = stdout
 
 
-groups = {"wsgi": WSGI, "asgi": ASGI, "queues": Queues, "cells": Cells, "prefork": CeleryPrefork, "gevent": CeleryGevent, "tests": Pytest}
+groups = {"wsgi": WSGI, "asgi": ASGI, "queues": Queues, "prefect": Prefect, "cells": Cells, "prefork": CeleryPrefork, "gevent": CeleryGevent, "tests": Pytest}
 if __name__ == "__main__":
     sys.modules["frameworks_served"] = sys.modules["__main__"]  # RQ imports its jobs
     requests.serve(groups[sys.argv[1]](), float(sys.argv[2]), does_more=True)

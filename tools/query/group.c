@@ -84,8 +84,9 @@ static const struct {
     {PP_KEY_ENDPOINT, "Flask, Django, Starlette, FastAPI, aiohttp, Bottle, Quart, Litestar, Falcon, Pyramid, Sanic, "
                       "Tornado and gRPC, "
                       "or from libpyprof.wsgi(app), asgi(app) or a label 'endpoint' of the program"},
-    {PP_KEY_TASK, "asyncio, trio, jobs of Celery, RQ, Dramatiq, Huey and APScheduler, cells of IPython and operations "
-                  "of Strawberry"},
+    {PP_KEY_TASK,
+     "asyncio, trio, jobs of Celery, RQ, Dramatiq, Huey, APScheduler and Prefect, cells of IPython and operations "
+     "of Strawberry"},
     {PP_KEY_GREENLET, "gevent, eventlet and greenlet"},
     {PP_KEY_SPAN, "OpenTelemetry, Sentry, ddtrace and libraries that publish a thread context (OTEP 4947)"},
 };

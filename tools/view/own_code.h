@@ -2,8 +2,8 @@
 /*
  * Says for which function of the application the CPU time of each stack counts: the innermost, with all that it calls
  * outside of the application. So all CPU time is given out once. A comprehension, a generator expression or a lambda
- * counts for the function that it is written in, which is what a reader knows; what a compiler adds to a native function
- * counts for that.
+ * counts for the function that it is written in, which is what a reader knows; what a compiler adds to a native
+ * function counts for that.
  *
  * Where the application has no code of its own in the profile (a command of an installed package), all Python functions
  * are taken for it, with the C code that they call.
