@@ -75,62 +75,92 @@ static bool is_foreign(const char *source)
            strstr(source, "cython_utility") || strstr(source, "/include/");
 }
 
-/* Returns whether the path is in the directory, the first `length` bytes of `directory`. */
-static bool is_below(const char *path, const char *directory, size_t length)
+/* The application's directories: each is the first bytes of a path. */
+struct project {
+    PT_TABLE_OF(struct directory {
+        const char *path;
+        size_t length;
+    })
+    directories;
+    uint8_t *known; /* answers, by string; 0: not asked yet */
+};
+
+static bool is_below(const char *path, const struct project *project)
 {
-    return length > 1 && strncmp(path, directory, length) == 0 && path[length] == '/';
+    for (uint32_t i = 0; i < project->directories.count; i++) {
+        const struct directory *directory = &project->directories.items[i];
+        if (strncmp(path, directory->path, directory->length) == 0 && path[directory->length] == '/')
+            return true;
+    }
+    return false;
 }
 
-/* Returns whether a library or a source is the application's by its path. */
-static bool is_in_project(const struct pt_profile *profile, const char *path)
+static void add_directory(struct project *project, const char *path, size_t length)
 {
-    bool below = false;
-    if (pt_path_in_packages(path) || strstr(path, "/lib/python"))
-        return false;
+    if (length > 1 && !is_below(path, project))
+        *PT_APPEND(&project->directories) = (struct directory){path, length};
+}
+
+/* Returns the directories where processes began, and those of the application's Python files. */
+static struct project project_of(const struct pt_profile *profile)
+{
+    struct project project = {.known = pt_alloc(profile->strings.count, sizeof *project.known)};
     for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
-        const char *cwd = pt_string(profile, process->cwd), *program = pt_string(profile, process->executable);
-        const char *bin = strstr(program, "/bin/");
-        if (bin && is_below(path, program, (size_t)(bin - program)) && strncmp(path + (bin - program), "/lib", 4) == 0)
-            return false; /* the interpreter's environment may be in the project */
-        below |= is_below(path, cwd, strlen(cwd));
+        const char *cwd = pt_string(profile, profile->processes.items[i].cwd);
+        add_directory(&project, cwd, strlen(cwd));
     }
-    for (uint32_t i = 0; i < profile->frames.count && !below; i++) {
-        if (profile->frames.items[i].kind != PP_FRAME_PYTHON || !pt_is_application(profile, i))
-            continue;
-        const char *file = path_of(profile, &profile->frames.items[i]), *slash = strrchr(file, '/');
-        below = slash && is_below(path, file, (size_t)(slash - file));
+    PT_AUTO_FREE bool *own = pt_applications(profile);
+    for (uint32_t i = 0; i < profile->frames.count; i++) {
+        const char *file = own[i] ? path_of(profile, &profile->frames.items[i]) : "", *slash = strrchr(file, '/');
+        if (slash)
+            add_directory(&project, file, (size_t)(slash - file));
     }
-    return below;
+    return project;
 }
 
-/* Returns the answer for a path, a string, that is asked for again and again. known: by string; 0: not asked yet. */
-static bool is_known_in_project(const struct pt_profile *profile, uint32_t path, uint8_t *known)
+/* Returns whether a path is in the environment of an interpreter that ran, which may be in the project. */
+static bool is_in_environment(const struct pt_profile *profile, const char *path)
 {
-    if (!known[path])
-        known[path] = 1 + (path && is_in_project(profile, pt_string(profile, path)));
-    return known[path] == 2;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const char *program = pt_string(profile, profile->processes.items[i].executable);
+        const char *bin = strstr(program, "/bin/");
+        size_t length = bin ? (size_t)(bin - program) : 0;
+        if (bin && strncmp(path, program, length) == 0 && strncmp(path + length, "/lib", 4) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Returns whether the path, a string, of a library or a source is in the project. */
+static bool is_in_project(const struct pt_profile *profile, struct project *project, uint32_t string)
+{
+    const char *path = pt_string(profile, string);
+    if (!project->known[string])
+        project->known[string] = 1 + (is_below(path, project) && !pt_path_in_packages(path) &&
+                                      !strstr(path, "/.cargo/") && !is_in_environment(profile, path));
+    return project->known[string] == 2;
 }
 
 bool *pt_native_applications(const struct pt_profile *profile)
 {
     static const char *const added[] = {"__Pyx_", "__pyx_pymod_", "__pyx_pyframe_", "_Py", "Py"};
     bool *own = pt_alloc(profile->frames.count, sizeof *own);
-    PT_AUTO_FREE uint8_t *known = pt_alloc(profile->strings.count, sizeof *known);
+    struct project project = project_of(profile);
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         const struct pt_frame *frame = &profile->frames.items[i];
         if (!frame->symbol || pt_kind_of(profile, frame) != PT_KIND_NATIVE || frame->subject == PT_NONE ||
             profile->modules.items[frame->subject].flags & PP_MODULE_MAIN)
             continue;
         const char *source = pt_string(profile, frame->source);
-        own[i] =
-            is_known_in_project(profile, frame->source, known) ||
-            (is_known_in_project(profile, profile->modules.items[frame->subject].path, known) && !is_foreign(source));
+        own[i] = is_in_project(profile, &project, frame->source) ||
+                 (is_in_project(profile, &project, profile->modules.items[frame->subject].path) && !is_foreign(source));
         const char *symbol = pt_string(profile, frame->symbol);
         own[i] = own[i] && !strchr(symbol, '@') && !strstr(symbol, "$$$"); /* stubs, what Nuitka has compiled */
         for (size_t n = 0; own[i] && n < sizeof added / sizeof *added; n++)
             own[i] = strncmp(symbol, added[n], strlen(added[n])) != 0;
     }
+    free(project.known);
+    PT_FREE_TABLE(&project.directories);
     return own;
 }
 
