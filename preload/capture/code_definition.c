@@ -98,8 +98,8 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     struct pp_scratch *scratch = slot->scratch;
     struct parts parts = find_parts(layout, scratch, code, frame->code, alive);
     const int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    const struct pp_object_reader as_alive = {.python = python, .pid = pid, .direct = alive};
-    find_template_lines(&as_alive, frame, &parts);
+    const struct pp_object_reader reader = {.python = python, .pid = pid};
+    find_template_lines(&reader, frame, &parts);
     uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
     uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
     uint32_t lines_bytes = parts.template_lines.record.bytes;
@@ -126,11 +126,11 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     list(scratch, 1, out + qualname_bytes, parts.filename.data, filename_bytes);
     list(scratch, 2, out + qualname_bytes + filename_bytes, code->line_table + layout->bytes.data, table_bytes);
     list(scratch, 3, out + bytes - lines_bytes, parts.template_lines.data, lines_bytes);
-    if (!copy_listed(scratch, 4, bytes, alive)) {
+    /* another thread may replace a global while this one is within a C function that has released the GIL */
+    if (!copy_listed(scratch, 4, bytes, alive && !lines_bytes)) {
         record->qualname.width = record->filename.width = record->template_lines.width = 0;
         record->line_table_bytes = 0;
     }
-    const struct pp_object_reader reader = {.python = python, .pid = pid};
     made->role = pp_frame_role_of(record, &reader, frame->code);
     pp_ring_commit(&slot->ring, record);
     uint8_t rule = made->role.rule;
