@@ -96,7 +96,7 @@ FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*
 HELPERS     := $(patsubst tests/workloads/%.c,$(BUILD)/workloads/%,$(wildcard tests/workloads/*.c)) \
                $(patsubst tests/oracles/%.c,$(BUILD)/oracles/%,$(wildcard tests/oracles/*.c))
 
-BENCHES     := $(addprefix $(BUILD)/bench/,make_logs walkers.so paused.so floor.so)
+BENCHES     := $(addprefix $(BUILD)/bench/,make_logs grow_logs walkers.so paused.so floor.so)
 .PHONY: all units library-units helpers fuzzers objects compile-aarch64 demo check check-long bench bench-accuracy lint docs install uninstall clean FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
@@ -241,7 +241,7 @@ check-long:
 	@tests/deps.sh long
 	@BUILD=$(BUILD) tests/check.sh --long $(PART)
 
-$(BUILD)/bench/make_logs: $(call objects,tests/bench/make_logs.c) $(FIXTURE_OBJ)
+$(BUILD)/bench/make_logs $(BUILD)/bench/grow_logs: $(BUILD)/bench/%: $(BUILD)/obj/tests/bench/%.o $(FIXTURE_OBJ)
 	@mkdir -p $(@D)
 	@echo '  LINK $@'
 	$(QUIET)$(CC) $(CFLAGS) $(VARIANT) $(LDFLAGS) -o $@ $^ -lz

@@ -26,7 +26,7 @@ static void read_growing(const uint8_t *data, size_t size)
     for (size_t length = 0; length < size;) {
         size_t piece = 1 + data[length] % 64;
         length = length + piece < size ? length + piece : size;
-        if (pt_growing_read(growing, data + end, length - end, &end) != PT_READ_OK)
+        if (pt_growing_read(growing, data + end, length - end, &end, NULL) != PT_READ_OK)
             break;
         bool ends = end && pt_segment_begins(data + end, length - end);
         if (ends || piece > 32)

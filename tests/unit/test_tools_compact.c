@@ -122,7 +122,7 @@ static struct pt_profile *read_log(const void *data, size_t size, bool piecewise
         uint64_t end = 0;
         for (size_t length = 0; length < size;) {
             length = length + 5000 < size ? length + 5000 : size;
-            assert_int_equal(pt_growing_read(growing, (const char *)data + end, length - end, &end), PT_READ_OK);
+            assert_int_equal(pt_growing_read(growing, (const char *)data + end, length - end, &end, NULL), PT_READ_OK);
         }
         pt_growing_add(growing);
         pt_growing_free(growing);

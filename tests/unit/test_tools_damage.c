@@ -211,7 +211,7 @@ static void read_as_profile(const struct damaged *damaged, const unsigned char *
     for (size_t length = 0; length < damaged->size;) {
         length += 1 + random_below(4000);
         length = length < damaged->size ? length : damaged->size;
-        if (pt_growing_read(growing, copy + end, length - end, &end) != PT_READ_OK)
+        if (pt_growing_read(growing, copy + end, length - end, &end, NULL) != PT_READ_OK)
             break;
     }
     pt_growing_add(growing);

@@ -24,7 +24,7 @@ static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t 
             assert_non_null(copy);
             memcpy(copy, file->data + before + end, size);
             uint64_t had = end;
-            assert_int_equal(pt_growing_read(growing, copy, size, &end), PT_READ_OK);
+            assert_int_equal(pt_growing_read(growing, copy, size, &end, NULL), PT_READ_OK);
             again = end && pt_segment_begins(copy + (end - had), size - (size_t)(end - had));
             free(copy);
             if (!again)

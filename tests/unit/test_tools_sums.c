@@ -36,7 +36,7 @@ static void read_growing(struct pt_profile *profile, const struct fixture_bytes 
     for (uint64_t before = 0, end = 0; before < file->length; before += end) {
         struct pt_growing *growing = pt_growing_new(profile, "growing");
         end = 0;
-        assert_int_equal(pt_growing_read(growing, file->data + before, file->length - (size_t)before, &end),
+        assert_int_equal(pt_growing_read(growing, file->data + before, file->length - (size_t)before, &end, NULL),
                          PT_READ_OK);
         assert_true(end > 0);
         pt_growing_add(growing);

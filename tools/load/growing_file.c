@@ -55,7 +55,7 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
         got += read_at(descriptor, reader->data + got, room - got < left ? room - got : (size_t)left, at);
         if (!source->segment)
             source->segment = pt_growing_new(reader->profile, source->path);
-        if (pt_growing_read(source->segment, reader->data, got, &end) != PT_READ_OK)
+        if (pt_growing_read(source->segment, reader->data, got, &end, NULL) != PT_READ_OK)
             source->given_up = true;
         if (end > source->end || got < room || room == ROOM || source->given_up)
             break;

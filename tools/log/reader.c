@@ -25,12 +25,6 @@ struct scan {
     size_t crc_budget;
 };
 
-/* Holds a payload that a segment refers to and whose file is not in memory. */
-struct pt_kept {
-    struct pt_kept *before;
-    uint8_t payload[];
-};
-
 /* Reads the header at a place; false when it does not fit or cannot be one. */
 static bool header_at(const struct scan *scan, size_t at, struct pp_log_block_header *header)
 {
@@ -87,19 +81,19 @@ static size_t find_sound_block(struct scan *scan, size_t damaged, uint32_t next)
     return scan->size;
 }
 
-static bool is_sequence(const void *unused, uint32_t item, const void *sequence)
-{
-    (void)unused;
-    return item == *(const uint32_t *)sequence;
-}
+PT_DEFINE_IDENTITY(seen, struct pt_log_seen, item->number)
 
 static bool is_first(struct pt_segment *segment, uint32_t sequence)
 {
-    uint32_t hash = pt_hash_words(&(uint64_t){sequence}, 1);
-    if (pt_index_find(&segment->seen, hash, is_sequence, NULL, &sequence) != PT_NONE)
-        return false;
-    pt_index_add(&segment->seen, hash, sequence);
-    return true;
+    const struct pt_log_seen wanted = {.number = sequence / 64};
+    const uint64_t block = UINT64_C(1) << sequence % 64;
+    uint32_t last = segment->seen.count - 1;
+    uint32_t number = segment->seen.count && segment->seen.items[last].number == wanted.number
+                          ? last
+                          : PT_FIND_OR_APPEND(&segment->seen, seen_hash(&wanted), seen_same, &wanted, wanted);
+    bool first = !(segment->seen.items[number].blocks & block);
+    segment->seen.items[number].blocks |= block;
+    return first;
 }
 
 /* Blocks may be in another order than they were written in; a block that was read before would count twice. */
@@ -124,16 +118,26 @@ static void parse_block(struct pt_segment *segment, const struct pp_log_block_he
 /* Returns whether the segment's tables point into blocks of this type; the others are decoded into numbers. */
 static bool is_referred_to(uint32_t type)
 {
-    return type == PP_BLOCK_PROCESS || type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
+    return type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
 }
 
-static const uint8_t *keep(struct pt_segment *segment, const uint8_t *payload, size_t length)
+const uint8_t *pt_keep(struct pt_kept **list, const void *payload, size_t length)
 {
     struct pt_kept *kept = pt_alloc(1, sizeof *kept + length);
-    memcpy(kept->payload, payload, length);
-    kept->before = segment->kept;
-    segment->kept = kept;
+    if (length)
+        memcpy(kept->payload, payload, length);
+    kept->before = *list;
+    *list = kept;
     return kept->payload;
+}
+
+void pt_free_kept(struct pt_kept **list)
+{
+    for (struct pt_kept *kept = *list, *before; kept; kept = before) {
+        before = kept->before;
+        free(kept);
+    }
+    *list = NULL;
 }
 
 /* Returns the blocks of a DEFLATED one, which stay until the segment is freed; NULL if it is damaged. */
@@ -143,30 +147,52 @@ static const uint8_t *inflated(struct pt_segment *segment, const uint8_t *payloa
     uint8_t *blocks = pt_alloc(most + 1, 1);
     uLongf got = most;
     bool good = uncompress(blocks, &got, payload, length) == Z_OK;
-    const uint8_t *kept = good ? keep(segment, blocks, got) : NULL;
+    const uint8_t *kept = good ? pt_keep(&segment->kept, blocks, got) : NULL;
     free(blocks);
     segment->inflated += good ? got : 0;
     *size = got;
     return kept;
 }
 
-/* Parses the blocks in a DEFLATED one. */
-static void parse_deflated(struct pt_segment *segment, const uint8_t *payload, size_t length, size_t at,
+/* Returns whether a growing segment is read up to this block only. */
+static bool is_later(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,
+                     const struct pt_segment_sink *sink)
+{
+    if (type != PP_BLOCK_SAMPLES || !sink || !sink->later)
+        return false;
+    uint64_t start_unix_ns = pt_read_varint(&payload), end_unix_ns = start_unix_ns + pt_read_varint(&payload);
+    bool later = sink->later(sink->data, segment, end_unix_ns);
+    segment->later_ns = later ? end_unix_ns : 0;
+    return later;
+}
+
+/* Parses the blocks in a DEFLATED one. Returns whether that was all. */
+static bool parse_deflated(struct pt_segment *segment, const uint8_t *payload, size_t length, size_t at, bool growing,
                            const struct pt_segment_sink *sink)
 {
     size_t size = 0, inner = 0;
+    uint32_t done = 0;
     const uint8_t *blocks = inflated(segment, payload, length, &size);
     struct scan scan = {blocks, size, pt_read_budget(size)};
     struct pp_log_block_header header;
     while (blocks && inner < size && header_at(&scan, inner, &header) && payload_fits(&scan, inner, &header) &&
            crc_right(&scan, inner, &header)) {
-        parse_block(segment, &header, blocks + inner + sizeof header, at, sink);
+        const uint8_t *inside = blocks + inner + sizeof header;
+        if (done >= segment->inner) {
+            if (growing && is_later(segment, header.type, pt_cursor(inside, header.length), sink))
+                return false;
+            parse_block(segment, &header, inside, at, sink);
+            segment->inner += growing;
+        }
+        done++;
         inner += sizeof header + header.length;
     }
+    segment->inner = 0;
     if (!blocks || inner < size) {
         segment->losses.damaged_blocks++;
         segment->losses.damaged_bytes += blocks ? size - inner : length;
     }
+    return true;
 }
 
 /* Returns where another segment begins after a block that its writer has not finished, as in files that `cat` made;
@@ -201,14 +227,16 @@ static size_t read_blocks(struct scan *scan, size_t at, struct pt_segment *segme
         bool possible = header_at(scan, at, &header), whole = possible && payload_fits(scan, at, &header);
         if (whole && crc_right(scan, at, &header)) {
             const uint8_t *payload = scan->data + at + sizeof header;
+            if (extent == GROWING && is_later(segment, header.type, pt_cursor(payload, header.length), sink))
+                return at;
             if (extent == GROWING && is_referred_to(header.type))
-                payload = keep(segment, payload, header.length);
+                payload = pt_keep(&segment->kept, payload, header.length);
             if (header.type == PP_BLOCK_DEFLATED && sink && sink->block)
                 sink->block(sink->data, segment, &header, at);
-            if (header.type == PP_BLOCK_DEFLATED)
-                parse_deflated(segment, payload, header.length, at, sink);
-            else
+            if (header.type != PP_BLOCK_DEFLATED)
                 parse_block(segment, &header, payload, at, sink);
+            else if (!parse_deflated(segment, payload, header.length, at, extent == GROWING, sink))
+                return at;
             at += sizeof header + header.length;
             continue;
         }
@@ -284,6 +312,7 @@ enum pt_read_result pt_segment_read_on(const void *data, size_t size, struct pt_
 {
     struct scan scan = {data, size, pt_read_budget(size)};
     size_t at = 0;
+    segment->later_ns = 0;
     if (!segment->end) {
         if (size < sizeof(struct pp_log_file_header))
             return PT_READ_OK;
@@ -309,15 +338,25 @@ size_t pt_read_budget(size_t size)
     return size * SEARCH_BUDGET;
 }
 
+void pt_segment_release(struct pt_segment *segment)
+{
+    for (int kind = 0; kind < PT_TABLE_COUNT; kind++) {
+        struct pt_log_table *table = &segment->tables[kind];
+        if (kind == PT_TABLE_THREADS)
+            continue;
+        free(table->items);
+        *table = (struct pt_log_table){.first = table->end, .end = table->end, .released = table->end};
+    }
+    pt_free_kept(&segment->kept);
+}
+
 void pt_segment_free(struct pt_segment *segment)
 {
     for (int kind = 0; kind < PT_TABLE_COUNT; kind++)
         free(segment->tables[kind].items);
-    for (struct pt_kept *kept = segment->kept, *before; kept; kept = before) {
-        before = kept->before;
-        free(kept);
-    }
-    pt_index_free(&segment->seen);
+    pt_free_kept(&segment->kept);
+    pt_free_kept(&segment->texts);
+    PT_FREE_TABLE(&segment->seen);
     *segment = (struct pt_segment){0};
 }
 

@@ -173,8 +173,15 @@ enum pt_table_kind {
 };
 
 struct pt_log_table {
-    void *items; /* of the struct above that goes with the kind, item 0 unused */
-    uint32_t capacity, end;
+    void *items; /* of the struct above that goes with the kind, from id `first` on; id 0 is unused */
+    uint32_t capacity, first, end;
+    uint32_t released; /* ids below may have been defined and released */
+};
+
+/* Which of 64 blocks in a row were read. */
+struct pt_log_seen {
+    uint32_t number; /* of the first one / 64 */
+    uint64_t blocks;
 };
 
 /* Counts what was not read. All zero: the segment is whole. */
@@ -202,8 +209,11 @@ struct pt_segment {
     uint64_t inflated;    /* bytes of blocks that were in DEFLATED ones */
     uint64_t end;         /* where the segment ends in it: at the size, or before the header of another segment */
     uint32_t next;        /* sequence number of the block that should come there */
-    struct pt_index seen; /* sequence numbers of the blocks that were read */
-    struct pt_kept *kept;
+    uint32_t inner;       /* number of blocks that were read of a DEFLATED one that begins at `end` */
+    uint64_t later_ns;    /* end of the interval that it stopped before (sink.later); 0: it did not */
+    PT_TABLE_OF(struct pt_log_seen) seen; /* by the sequence numbers of blocks */
+    struct pt_kept *kept, *texts;         /* what the tables, and `process`, refer to */
+    uint64_t text_bytes;
 };
 
 /* Any function may be NULL. The tables of the segment are as they were at that place of the log. */
@@ -212,6 +222,8 @@ struct pt_segment_sink {
     void (*samples)(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples);
     /* Returns whether records of this interval are wanted; NULL: all are. Of the others none is decoded. */
     bool (*wants)(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns);
+    /* Returns whether a growing segment is read up to this interval only, for now; NULL: it never is. */
+    bool (*later)(void *data, const struct pt_segment *segment, uint64_t end_unix_ns);
     void (*waits)(void *data, const struct pt_log_waits *waits);
     void (*requests)(void *data, const struct pt_segment *segment, const struct pt_log_requests *requests);
     void (*notice)(void *data, const struct pt_segment *segment, uint64_t unix_ns, uint64_t severity,
@@ -254,6 +266,9 @@ bool pt_segment_begins(const void *data, size_t size);
 
 /* Reads only the PROCESS block, from the beginning of a file (which may be cut after it). */
 enum pt_read_result pt_segment_read_process(const void *data, size_t size, struct pt_segment *segment);
+
+/* Forgets the definitions of a growing segment, but threads. What is read later can refer to them no more. */
+void pt_segment_release(struct pt_segment *segment);
 
 void pt_segment_free(struct pt_segment *segment);
 

@@ -19,7 +19,8 @@ static const struct {
     [PT_TABLE_NODES] = TABLE(pt_log_node, 2),     [PT_TABLE_THREADS] = TABLE(pt_log_thread, 5),
     [PT_TABLE_LABELS] = TABLE(pt_log_labels, 1),
 };
-#define FEW_IDS (1u << 16)
+#define FEW_IDS   (1u << 16)
+#define FEW_BYTES 4096u
 
 static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind kind)
 {
@@ -32,20 +33,33 @@ static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind 
 static bool is_defined(const struct pt_segment *segment, enum pt_table_kind kind, uint32_t id)
 {
     const struct pt_log_table *table = &segment->tables[kind];
-    return id && id < table->end && ((const bool *)table->items)[id * tables[kind].size + tables[kind].defined];
+    return id && id >= table->first && id < table->end &&
+           ((const bool *)table->items)[(id - table->first) * tables[kind].size + tables[kind].defined];
 }
 
 const void *pt_segment_find(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id)
 {
     if (id > highest_id(segment, kind) || !is_defined(segment, kind, (uint32_t)id))
         return NULL;
-    return (const char *)segment->tables[kind].items + id * tables[kind].size;
+    return (const char *)segment->tables[kind].items + (id - segment->tables[kind].first) * tables[kind].size;
 }
 
 struct pt_text pt_segment_string(const struct pt_segment *segment, uint64_t id)
 {
     const struct pt_log_string *string = pt_segment_find(segment, PT_TABLE_STRINGS, id);
     return string ? string->text : (struct pt_text){"", 0};
+}
+
+/* Makes room for the ids that were released: few logs define them again. */
+static void begin_at_zero(struct pt_log_table *table, size_t size)
+{
+    char *items = pt_alloc(table->end, size);
+    if (table->end > table->first)
+        memcpy(items + table->first * size, table->items, (table->end - table->first) * size);
+    free(table->items);
+    table->items = items;
+    table->capacity = table->end;
+    table->first = 0;
 }
 
 /* Returns the place for a definition; NULL if the id is impossible. */
@@ -55,12 +69,14 @@ static void *define(struct pt_segment *segment, enum pt_table_kind kind, uint64_
     if (!id || id > highest_id(segment, kind))
         return NULL;
     struct pt_log_table *table = &segment->tables[kind];
-    table->items = pt_grow(table->items, &table->capacity, id + 1, tables[kind].size);
-    if (is_defined(segment, kind, (uint32_t)id) && sink && sink->redefined)
+    if (id < table->first)
+        begin_at_zero(table, tables[kind].size);
+    table->items = pt_grow(table->items, &table->capacity, id + 1 - table->first, tables[kind].size);
+    if ((id < table->released || is_defined(segment, kind, (uint32_t)id)) && sink && sink->redefined)
         sink->redefined(sink->data, segment, kind, (uint32_t)id);
     if (id >= table->end)
         table->end = (uint32_t)id + 1;
-    return (char *)table->items + id * tables[kind].size;
+    return (char *)table->items + (id - table->first) * tables[kind].size;
 }
 
 static void say_defined(const struct pt_segment *segment, enum pt_table_kind kind, uint64_t id,
@@ -209,6 +225,28 @@ static void parse_requests(struct pt_segment *segment, struct pt_cursor *payload
     }
 }
 
+/* A process that gives itself a title again and again repeats its texts: of those that are no longer referred to not
+ * more is kept than of the others. */
+static void tidy_texts(struct pt_segment *segment)
+{
+    struct pt_log_process *process = &segment->process;
+#define X(key, field) &process->field,
+    struct pt_text *const texts[] = {PT_PROCESS_TEXTS(X)};
+#undef X
+    PT_AUTO_BUFFER copy = {0};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        pt_buffer_append(&copy, texts[i]->data, texts[i]->length);
+    if (segment->text_bytes <= 2 * copy.length + FEW_BYTES)
+        return;
+    struct pt_kept *before = segment->texts;
+    segment->texts = NULL;
+    const char *at = (const char *)pt_keep(&segment->texts, copy.data, copy.length);
+    segment->text_bytes = copy.length;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; at += texts[i++]->length)
+        texts[i]->data = at;
+    pt_free_kept(&before);
+}
+
 static void parse_process(struct pt_segment *segment, struct pt_cursor *payload)
 {
     struct pt_log_process *process = &segment->process;
@@ -216,6 +254,9 @@ static void parse_process(struct pt_segment *segment, struct pt_cursor *payload)
     struct pt_text *const texts[] = {PT_PROCESS_TEXTS(X)};
     uint64_t *const numbers[] = {[PP_PROCESS_SEGMENT] = &process->segment, PT_PROCESS_NUMBERS(X)};
 #undef X
+    size_t size = pt_left(payload);
+    segment->text_bytes += size;
+    *payload = pt_cursor(pt_keep(&segment->texts, payload->at, size), size);
     while (pt_left(payload)) {
         uint64_t key = pt_read_varint(payload);
         uint64_t length = pt_read_varint(payload);
@@ -227,6 +268,7 @@ static void parse_process(struct pt_segment *segment, struct pt_cursor *payload)
         else if (key < sizeof numbers / sizeof numbers[0] && numbers[key])
             *numbers[key] = pt_read_varint(&bytes);
     }
+    tidy_texts(segment);
     segment->has_process = true;
 }
 

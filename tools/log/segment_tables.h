@@ -6,6 +6,15 @@
 #include "cursor.h"
 #include "reader.h"
 
+/* Holds a payload that a segment refers to and whose file is not in memory. */
+struct pt_kept {
+    struct pt_kept *before;
+    uint8_t payload[];
+};
+/* Returns a copy, which the list holds. */
+const uint8_t *pt_keep(struct pt_kept **list, const void *payload, size_t length);
+void pt_free_kept(struct pt_kept **list);
+
 /* Takes in one block's payload, whose CRC was right. False when the type is unknown. Malformed records are counted in
  * segment->losses. */
 bool pt_segment_parse_block(struct pt_segment *segment, uint32_t type, struct pt_cursor payload,

@@ -77,7 +77,8 @@ void pt_adder_put_sums(struct pt_adder *adder, const struct pt_segment *segment)
     for (uint64_t at = 0; pt_sample_sums_next(&adder->thread_sums, &at, &sum);)
         put_thread(adder, segment, &sum, interval);
     for (uint64_t at = 0; pt_sample_sums_next(&adder->sums, &at, &sum);)
-        put_sample(adder, segment, &sum, pt_id_map_node(&adder->ids, segment, sum.node), interval);
+        put_sample(adder, segment, &sum,
+                   request->no_stacks ? 0 : pt_id_map_node(&adder->ids, segment, sum.node), interval);
     if (adder->pools.sums)
         put_pools(adder, segment, interval);
     adder->pools.sums = false;
@@ -92,9 +93,10 @@ static void add_to(struct pt_adder *adder, struct pt_sample_sums *sums, const st
                    uint32_t count)
 {
     static const struct pt_sums_by by_thread = {.thread = UINT32_MAX, .state = UINT32_MAX};
-    bool plain = adder->ids.profile->request->plain || sums_threads(adder);
-    const struct pt_sums_by by = {.thread = adds_stacks(adder) ? 0 : UINT32_MAX,
-                                  .node = UINT32_MAX,
+    const struct pt_load_request *request = adder->ids.profile->request;
+    bool plain = request->plain || sums_threads(adder);
+    const struct pt_sums_by by = {.thread = adds_stacks(adder) || request->whole ? 0 : UINT32_MAX,
+                                  .node = request->no_stacks ? 0 : UINT32_MAX,
                                   .labels = UINT32_MAX,
                                   .state = plain ? PP_STATE_GC_KNOWN | PP_STATE_GC : UINT32_MAX};
     pt_sample_sums_add(sums, &by, samples, count);

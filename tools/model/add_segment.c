@@ -24,6 +24,24 @@ static bool is_in_time(void *data, const struct pt_segment *segment, uint64_t st
     return wanted;
 }
 
+static bool counts(const struct pt_adder *adder, const struct pt_segment *segment, uint64_t end_unix_ns)
+{
+    const struct pt_growing_part *part = adder->part;
+    bool timed = part && (part->timed || segment->process.compacted_ns);
+    return !part || (part->counts && (!timed || end_unix_ns >= part->since_unix_ns));
+}
+
+static bool is_in_part(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns)
+{
+    return counts(data, segment, start_unix_ns + wall_ns);
+}
+
+static bool is_later(void *data, const struct pt_segment *segment, uint64_t end_unix_ns)
+{
+    const struct pt_growing_part *part = ((struct pt_adder *)data)->part;
+    return end_unix_ns >= (segment->process.compacted_ns ? part->compacted_until_unix_ns : part->until_unix_ns);
+}
+
 static void accept_waits(void *data, const struct pt_log_waits *waits)
 {
     struct pt_adder *adder = data;
@@ -41,10 +59,12 @@ static void accept_requests(void *data, const struct pt_segment *segment, const 
     struct pt_interval accepted = interval;
     pt_id_map_process(&adder->ids, segment);
     uint64_t timed_from_ns = profile->request->timed_from_ns;
+    if (!counts(adder, segment, from->start_unix_ns + from->wall_ns))
+        return;
     if (adder->ids.skipped || !pt_clip_interval(profile, &accepted) || !pt_accepts_process(profile, adder->ids.process))
         return;
     struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
-    requests.endpoint = pt_id_map_intern(&adder->ids, pt_segment_string(segment, from->endpoint));
+    requests.endpoint = pt_id_map_string(&adder->ids, segment, from->endpoint);
     if (timed_from_ns && from->start_unix_ns + from->wall_ns >= timed_from_ns)
         requests.interval = pt_add_interval(profile, from->start_unix_ns, from->wall_ns);
     pt_requests_cut(&requests.sums, &interval, &accepted);
@@ -222,16 +242,28 @@ struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name)
     return growing;
 }
 
-enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end)
+enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end,
+                                    const struct pt_growing_part *part)
 {
     struct pt_adder *adder = &growing->adder;
     struct pt_segment *segment = &growing->segment;
     struct pt_segment_sink sink = sink_of(adder);
     sink.traced = NULL; /* a table of traces would grow without limit */
+    adder->part = part;
+    if (part) {
+        sink.wants = is_in_part;
+        sink.later = is_later;
+    }
     if (!segment->end)
         growing->unwanted = !is_wanted(adder->ids.profile, data, size);
     enum pt_read_result result = pt_segment_read_on(data, size, segment, growing->unwanted ? NULL : &sink);
     *end = segment->end;
+    adder->part = NULL;
+    /* There may be thousands of logs: what their ids mean is kept once, in the profile. */
+    if (segment->has_process && !growing->unwanted)
+        pt_id_map_all(&adder->ids, segment, !adder->ids.profile->request->no_stacks);
+    if (segment->has_process)
+        pt_segment_release(segment);
     return result;
 }
 
@@ -243,6 +275,11 @@ void pt_growing_add(struct pt_growing *growing)
     /* there may be thousands of logs, and few of them grow much at a time */
     pt_sample_sums_free(&growing->adder.sums);
     pt_sample_sums_free(&growing->adder.thread_sums);
+}
+
+uint64_t pt_growing_later(const struct pt_growing *growing)
+{
+    return growing->segment.later_ns;
 }
 
 bool pt_growing_is_wanted_after_all(const struct pt_growing *growing)

@@ -15,6 +15,7 @@ struct pt_adder {
     uint64_t start_unix_ns, wall_ns;         /* the interval of the sums, if times are kept */
     unsigned char *chosen;                   /* by thread of the profile: 1 selected, 2 not; 0: not known yet */
     uint32_t chosen_capacity;
+    const struct pt_growing_part *part; /* what of a growing segment counts; NULL: all */
 };
 
 /* Adds samples of the segment. */

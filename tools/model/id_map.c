@@ -45,7 +45,7 @@ static uint32_t remember(struct pt_id_map *ids, enum pt_table_kind kind, uint32_
     return number;
 }
 
-static uint32_t string_number(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id)
+uint32_t pt_id_map_string(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id)
 {
     uint32_t number = known(ids, PT_TABLE_STRINGS, id);
     if (number != PT_NONE)
@@ -111,16 +111,16 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
 
 static uint32_t module_number(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id, uint64_t *bias)
 {
-    const struct pt_log_module *from = pt_segment_find(segment, PT_TABLE_MODULES, id);
-    *bias = from ? from->bias : 0;
-    if (!from)
-        return PT_NONE;
     uint32_t number = known(ids, PT_TABLE_MODULES, id);
-    if (number != PT_NONE)
+    *bias = number != PT_NONE ? ids->biases[id] : 0;
+    const struct pt_log_module *from = number != PT_NONE ? NULL : pt_segment_find(segment, PT_TABLE_MODULES, id);
+    if (!from)
         return number;
+    ids->biases = pt_grow(ids->biases, &ids->bias_capacity, (uint64_t)id + 1, sizeof *ids->biases);
+    *bias = ids->biases[id] = from->bias;
     PT_AUTO_FREE char *build_id = pt_hex(from->build_id.data, from->build_id.length);
     struct pt_module module = {
-        .path = string_number(ids, segment, from->path),
+        .path = pt_id_map_string(ids, segment, from->path),
         .build_id = pt_intern_text(ids->profile, build_id),
         .start = from->text_start - from->bias,
         .limit = from->text_end - from->bias,
@@ -139,8 +139,8 @@ static uint32_t function_number(struct pt_id_map *ids, const struct pt_segment *
     if (!code)
         return PT_NONE;
     struct pt_function function = {
-        .name = string_number(ids, segment, code->qualname),
-        .file = string_number(ids, segment, code->file),
+        .name = pt_id_map_string(ids, segment, code->qualname),
+        .file = pt_id_map_string(ids, segment, code->file),
         .first_line = code->first_line,
     };
     const char *cwd = pt_string(ids->profile, pt_id_map_process(ids, segment)->cwd);
@@ -159,7 +159,7 @@ static uint32_t frame_number(struct pt_id_map *ids, const struct pt_segment *seg
     if (frame.kind == PP_FRAME_NATIVE) {
         frame.subject = module_number(ids, segment, from->subject, &bias);
         frame.address = from->address - bias;
-        frame.symbol = string_number(ids, segment, from->symbol);
+        frame.symbol = pt_id_map_string(ids, segment, from->symbol);
         frame.symbol_offset = from->symbol_offset;
     } else if (frame.kind == PP_FRAME_PYTHON) {
         frame.subject = function_number(ids, segment, from->subject);
@@ -173,7 +173,7 @@ static uint32_t frame_number(struct pt_id_map *ids, const struct pt_segment *seg
             frame.end_column = from->end_column;
         }
     } else if (frame.kind == PP_FRAME_PSEUDO) {
-        frame.subject = string_number(ids, segment, from->subject);
+        frame.subject = pt_id_map_string(ids, segment, from->subject);
     }
     bool whole = frame.kind == PP_FRAME_NATIVE || (frame.kind == PP_FRAME_PYTHON && frame.subject != PT_NONE) ||
                  (frame.kind == PP_FRAME_PSEUDO && frame.subject);
@@ -223,7 +223,7 @@ uint32_t pt_id_map_thread(struct pt_id_map *ids, const struct pt_segment *segmen
         thread.name = pt_intern_text(ids->profile, "(thread lost in a damaged block)");
     } else {
         thread.tid = from->tid;
-        thread.name = string_number(ids, segment, from->name);
+        thread.name = pt_id_map_string(ids, segment, from->name);
         thread.start_unix_ns = from->start_unix_ns;
         thread.flags = from->flags;
     }
@@ -235,10 +235,10 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
 {
     if (!id)
         return 0;
-    const struct pt_log_labels *from = pt_segment_find(segment, PT_TABLE_LABELS, id);
     uint32_t number = known(ids, PT_TABLE_LABELS, id);
-    if (!from || number != PT_NONE)
-        return from ? number : 0;
+    const struct pt_log_labels *from = number != PT_NONE ? NULL : pt_segment_find(segment, PT_TABLE_LABELS, id);
+    if (!from)
+        return number != PT_NONE ? number : 0;
     PT_AUTO_FREE struct pt_label *labels = NULL;
     uint32_t count = 0, capacity = 0;
     struct pt_cursor pairs = pt_cursor(from->pairs.data, from->pairs.length);
@@ -249,10 +249,37 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
             break;
         labels = pt_grow(labels, &capacity, (uint64_t)count + 1, sizeof *labels);
         labels[count++] =
-            (struct pt_label){string_number(ids, segment, (uint32_t)key), string_number(ids, segment, (uint32_t)value)};
+            (struct pt_label){pt_id_map_string(ids, segment, (uint32_t)key), pt_id_map_string(ids, segment, (uint32_t)value)};
     }
     number = pt_add_label_set(ids->profile, labels, count);
     return remember(ids, PT_TABLE_LABELS, id, number);
+}
+
+static void map_kind(struct pt_id_map *ids, const struct pt_segment *segment, enum pt_table_kind kind,
+                     uint32_t (*map)(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id))
+{
+    const struct pt_log_table *table = &segment->tables[kind];
+    for (uint32_t id = table->first; id < table->end; id++)
+        if (pt_segment_find(segment, kind, id))
+            map(ids, segment, id);
+}
+
+static uint32_t map_module(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id)
+{
+    uint64_t bias;
+    return module_number(ids, segment, id, &bias);
+}
+
+void pt_id_map_all(struct pt_id_map *ids, const struct pt_segment *segment, bool stacks)
+{
+    map_kind(ids, segment, PT_TABLE_STRINGS, pt_id_map_string);
+    map_kind(ids, segment, PT_TABLE_LABELS, pt_id_map_label_set);
+    if (!stacks)
+        return;
+    map_kind(ids, segment, PT_TABLE_MODULES, map_module);
+    map_kind(ids, segment, PT_TABLE_CODES, function_number);
+    map_kind(ids, segment, PT_TABLE_FRAMES, frame_number);
+    map_kind(ids, segment, PT_TABLE_NODES, pt_id_map_node);
 }
 
 void pt_id_map_forget(struct pt_id_map *ids, enum pt_table_kind kind, uint32_t id)
@@ -277,5 +304,7 @@ void pt_id_map_free(struct pt_id_map *ids)
 {
     for (int kind = 0; kind < PT_TABLE_COUNT; kind++)
         free(ids->maps[kind].items);
+    free(ids->biases);
     free(ids->path);
+    ids->path = NULL;
 }

@@ -20,6 +20,8 @@ struct pt_id_map {
     bool skipped;     /* the segment is not wanted, or was read before: its samples are dropped */
     bool alone;       /* no sample of the process has been added before */
     struct pt_id_table maps[PT_TABLE_COUNT];
+    uint64_t *biases; /* by module id, of those that are mapped */
+    uint32_t bias_capacity;
     uint32_t *path; /* scratch of pt_id_map_node */
     uint32_t path_capacity;
 };
@@ -31,6 +33,9 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
 uint32_t pt_id_map_thread(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
+uint32_t pt_id_map_string(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
+/* Maps everything that the segment has defined and not released, but threads: names only, unless `stacks`. */
+void pt_id_map_all(struct pt_id_map *ids, const struct pt_segment *segment, bool stacks);
 /* Returns the string's number in the profile; 0 for the empty string. */
 uint32_t pt_id_map_intern(struct pt_id_map *ids, struct pt_text text);
 /* Makes one text of arguments that each end with a NUL: words with spaces between; an argument with a space in it is

@@ -207,8 +207,20 @@ enum pt_read_result pt_profile_add_segment(struct pt_profile *profile, const voi
 /* Reads a segment while its file grows. pt_growing_free ends it. */
 struct pt_growing;
 struct pt_growing *pt_growing_new(struct pt_profile *profile, const char *name);
-/* Reads the data that follows the first *end bytes of the file, and advances *end (pt_segment_read_on). */
-enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end);
+/* Says what of the data is taken into account; of the rest only the definitions are. */
+struct pt_growing_part {
+    bool counts, timed; /* samples and requests; timed: not of intervals that ended before since_unix_ns */
+    uint64_t since_unix_ns;
+    uint64_t until_unix_ns; /* what ended then or later is read another time */
+    /* The same of a compacted log, of which times alone say what was read: a block has many intervals. */
+    uint64_t compacted_until_unix_ns;
+};
+/* Reads the data that follows the first *end bytes of the file, and advances *end (pt_segment_read_on). part: NULL for
+ * all. */
+enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data, size_t size, uint64_t *end,
+                                    const struct pt_growing_part *part);
+/* Returns the end of the interval that the last call stopped before; 0: it did not. */
+uint64_t pt_growing_later(const struct pt_growing *growing);
 /* Adds the sums of what was read to the profile: once for many reads, since samples of equal stacks are one then. */
 void pt_growing_add(struct pt_growing *growing);
 /* Returns whether the segment's process was not wanted when it was read, but is now. */

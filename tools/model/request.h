@@ -87,6 +87,8 @@ struct pt_load_request {
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;    /* samples are not split by GIL */
+    bool whole;    /* nor by thread: they are of the process as a whole */
+    bool no_stacks; /* nor by stack: all are at node 0 */
     bool usage;    /* what processes had used at the end of each interval */
     bool no_names; /* native frames keep the names that the log has for them */
     bool callers;  /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
