@@ -14,7 +14,7 @@ import tempfile
 WINGS = {
     "preload": ["common", "arch", "base", "cpython", "frameworks", "capture", "context", "handler", "unwind", "modules", "python", "threads", "libunwind", "log",
                 "account", "merge", "labels", "flush", "", "interpose"],
-    "tools": ["base", "log", "model", "query", "symbols", "load", "view", "cli", "compact", "export", "flame", "push", "doctor", "ctl", "run", "report", "top", "serve", ""],
+    "tools": ["base", "log", "model", "query", "symbols", "load", "sent", "view", "cli", "compact", "export", "flame", "push", "doctor", "ctl", "run", "report", "top", "serve", ""],
 }
 
 SHARED = ("preload/common/", "preload/cpython/")

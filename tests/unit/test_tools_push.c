@@ -1,6 +1,6 @@
 /* pyprof push: URLs, headers, states and answers are read as they are meant, or refused. */
 #include "tools/push/answer.h"
-#include "tools/push/state.h"
+#include "tools/sent/state.h"
 #include "tools/push/target.h"
 #include "unit.h"
 

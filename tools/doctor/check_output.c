@@ -13,7 +13,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
-#include "../push/state.h"
+#include "../sent/state.h"
 #include "checks.h"
 
 #define TOPIC       "output"

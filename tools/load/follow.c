@@ -15,7 +15,8 @@
 /* A process that is not in /proc is believed to be dead when it has written nothing for so long: it may be in another
  * pid namespace. */
 #define SILENT_NS 5000000000u
-#define NS        1000000000u
+#define IDLE_NS   UINT64_C(180000000000) /* a log that nothing is written to for so long is not expected to grow */
+#define TAKEN     4096u
 
 static void begin(struct pt_follow *follow)
 {
@@ -31,6 +32,7 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
     follow->request.select = (struct pt_selection){.join_pools = request->select.join_pools};
     follow->request.timed = follow->request.plain = true;
     follow->keep_ns = keep_ns;
+    follow->until_unix_ns = follow->compacted_until_unix_ns = UINT64_MAX;
     begin(follow);
     return follow;
 }
@@ -40,40 +42,28 @@ static bool same_path(const void *sources, uint32_t number, const void *path)
     return strcmp(((const struct pt_growing_file *)sources)[number].path, path) == 0;
 }
 
-/* Names begin with the pid: what is left out for good is not opened. */
-static bool is_of_the_past(const struct pt_follow *follow, const char *path, const struct stat *status)
-{
-    return (uint64_t)status->st_mtim.tv_sec < follow->since_unix_ns / NS &&
-           !pt_runs(strtoull(pt_base_name(path), NULL, 10));
-}
-
 /* A file without a whole first block is checked again when it has grown. */
 static void check_path(struct pt_follow *follow, const char *path, bool named)
 {
     uint32_t hash = pt_hash_bytes(path, strlen(path));
     uint32_t number = pt_index_find(&follow->sources.index, hash, same_path, follow->sources.items, path);
     struct stat status;
-    if (number != PT_NONE && follow->sources.items[number].usable && !follow->limit)
-        return;
     if (stat(path, &status) != 0)
         return;
-    uint64_t limit = follow->limit ? follow->limit(follow->limit_data, path, &status) : UINT64_MAX;
-    if (number != PT_NONE)
-        follow->sources.items[number].limit = limit;
-    if (!limit || (number != PT_NONE && follow->sources.items[number].usable))
-        return;
     if (number == PT_NONE) {
+        struct pt_growing_file source = {.path = (char *)path, .named = named, .limit = UINT64_MAX};
+        if (follow->begin && !follow->begin(follow->data, &status, &source))
+            return;
+        source.path = pt_strdup(path);
         number = follow->sources.count;
-        *PT_APPEND(&follow->sources) =
-            (struct pt_growing_file){.path = pt_strdup(path), .named = named, .limit = limit};
+        *PT_APPEND(&follow->sources) = source;
         pt_index_add(&follow->sources.index, hash, number);
     }
     struct pt_growing_file *source = &follow->sources.items[number];
-    if (source->seen_size == (uint64_t)status.st_size)
+    pt_growing_file_note(source, &status);
+    if (source->usable || source->seen_size == (uint64_t)status.st_size)
         return;
     source->seen_size = (uint64_t)status.st_size;
-    if (is_of_the_past(follow, path, &status))
-        return;
     source->file = follow->files.count;
     pt_files_add(&follow->files, path, false);
     if (follow->files.count > source->file && follow->files.items[source->file].start_unix_ns) {
@@ -90,6 +80,8 @@ static void check_log(void *follow, const char *path)
 static void scan_paths(struct pt_follow *follow)
 {
     struct stat status;
+    for (uint32_t i = 0; i < follow->sources.count; i++)
+        pt_growing_file_note(&follow->sources.items[i], NULL);
     for (int i = 0; i < follow->request.path_count; i++) {
         const char *path = follow->request.paths[i];
         if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -168,7 +160,7 @@ static bool is_wanted(const struct pt_follow *follow, const struct pt_growing_fi
     if (!source->usable || source->given_up)
         return false;
     const struct pt_file *file = &follow->files.items[source->file];
-    if (file->foreign && (follow->limit || (follow->own_only && !source->named)))
+    if ((file->foreign && follow->own_only && !source->named) || file->start_unix_ns >= follow->until_unix_ns)
         return false;
     if (source->named || follow->request.all)
         return true;
@@ -262,7 +254,9 @@ static void read_together(struct pt_follow *follow, uint64_t deadline)
         parts[i].reader = (struct pt_growing_reader){.request = &parts[i].request,
                                                      .profile = pt_profile_new(&parts[i].request),
                                                      .keep_ns = follow->keep_ns,
-                                                     .deadline = deadline};
+                                                     .deadline = deadline,
+                                                     .until_unix_ns = UINT64_MAX,
+                                                     .compacted_until_unix_ns = UINT64_MAX};
         parts[i].reader.profile->joins = &follow->files.joins;
     }
     if (count > 1)
@@ -272,24 +266,52 @@ static void read_together(struct pt_follow *follow, uint64_t deadline)
     free(sources);
 }
 
+static uint64_t weight_of(const struct pt_follow *follow)
+{
+    const struct pt_profile *profile = follow->profile;
+    return profile->nodes.count + 4 * (uint64_t)profile->strings.count + 4 * (uint64_t)profile->threads.count +
+           64 * (uint64_t)profile->processes.count + 32 * (uint64_t)follow->sources.count;
+}
+
+/* Lets samples be taken, and the tables of logs go that nothing was written to for minutes. */
+static void took(struct pt_follow *follow, struct pt_growing_file *source, uint64_t now_unix_ns)
+{
+    uint64_t read = source->before + source->end;
+    if (!follow->begin)
+        return;
+    if (follow->profile->samples.count > TAKEN)
+        follow->took(follow->data);
+    if (source->segment && source->seen_size == source->size && source->written_unix_ns + IDLE_NS < now_unix_ns)
+        pt_growing_file_release(source);
+    follow->stale |= source->released && source->size > read && source->inode == source->inode_there;
+}
+
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
 {
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
-    scan_paths(follow);
+    if (!follow->no_scan)
+        scan_paths(follow);
     join_runs(follow);
     choose_run(follow);
-    struct pt_growing_reader reader = {&follow->request, follow->profile, follow->keep_ns, deadline, NULL};
+    uint64_t now_unix_ns = pt_clock_ns(CLOCK_REALTIME);
+    struct pt_growing_reader reader = {.request = &follow->request,
+                                       .profile = follow->profile,
+                                       .keep_ns = follow->keep_ns,
+                                       .deadline = deadline,
+                                       .until_unix_ns = follow->until_unix_ns,
+                                       .compacted_until_unix_ns = follow->compacted_until_unix_ns};
     do {
         all = true;
         follow->size = follow->read = follow->unusable = 0;
-        if (!follow->limit)
+        if (!follow->begin)
             read_together(follow, deadline);
         for (uint32_t i = 0; i < follow->sources.count; i++) {
             struct pt_growing_file *source = &follow->sources.items[i];
             if (is_wanted(follow, source)) {
-                all = pt_growing_file_read(source, &reader) && all;
+                all = (source->released || pt_growing_file_read(source, &reader)) && all;
+                took(follow, source, now_unix_ns);
                 follow->size += source->size;
                 follow->read += pt_growing_file_done(source);
             }
@@ -299,14 +321,43 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     free(reader.data);
     pt_run_joins_apply(&follow->files.joins, follow->profile);
     pt_profile_close_sums(follow->profile);
+    if (follow->begin)
+        follow->took(follow->data);
+    if (all && !follow->weight)
+        follow->weight = weight_of(follow);
     return all;
+}
+
+uint64_t pt_follow_next(const struct pt_follow *follow)
+{
+    uint64_t next = 0;
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        const struct pt_growing_file *source = &follow->sources.items[i];
+        uint64_t start = source->usable ? follow->files.items[source->file].start_unix_ns : 0;
+        uint64_t own = start >= follow->until_unix_ns ? start : source->next_unix_ns;
+        next = own && (!next || own < next) ? own : next;
+    }
+    return next;
+}
+
+bool pt_follow_is_stale(const struct pt_follow *follow, uint64_t spare)
+{
+    return follow->stale || (follow->weight && weight_of(follow) > 2 * follow->weight + spare);
+}
+
+void pt_follow_forget_times(struct pt_follow *follow)
+{
+    struct pt_profile *profile = follow->profile;
+    profile->requests.count = 0;
+    pt_index_free(&profile->requests.index);
+    profile->intervals.count = 1; /* the time of item 0 is not read */
+    pt_index_free(&profile->intervals.index);
 }
 
 void pt_follow_free(struct pt_follow *follow)
 {
     for (uint32_t i = 0; i < follow->sources.count; i++) {
-        pt_growing_free(follow->sources.items[i].segment);
-        free(follow->sources.items[i].path);
+        pt_growing_file_end(&follow->sources.items[i]);
     }
     pt_files_free(&follow->files);
     PT_FREE_TABLE(&follow->sources);

@@ -10,15 +10,12 @@
 struct pt_growing_file;
 struct stat;
 
-/* Says how much of a log is read; of 0 nothing, not even whose it is. Logs that another user may have planted are left
- * out then. */
-typedef uint64_t pt_follow_limit(void *data, const char *path, const struct stat *status);
+/* Sets what of a new log counts. Returns false if nothing of it does: it is asked for again. */
+typedef bool pt_follow_begin(void *data, const struct stat *status, struct pt_growing_file *source);
 
 struct pt_follow {
     struct pt_load_request request;
     uint64_t keep_ns; /* younger samples keep their interval (timed_from_ns in request.h) */
-    /* Logs that nothing wrote to since, of no process that runs, are left out until they grow. */
-    uint64_t since_unix_ns;
     struct pt_profile *profile; /* holds the samples that were not taken out yet */
     bool own_only;              /* files that another user may have made up are left out (`foreign` in files.h) */
     uint32_t generation;        /* counts the profiles: changes when another run begins; all numbers are then new */
@@ -28,9 +25,18 @@ struct pt_follow {
 
     PT_TABLE_OF(struct pt_growing_file) sources; /* by path */
     struct pt_files files;                       /* the usable ones of these */
-    pt_follow_limit *limit;                      /* NULL: all is read, by several threads if it is much; else by one */
-    void *limit_data;
     uint32_t joined; /* how many of them there were when their runs were joined */
+
+    /* To count each thing once over years, and over several lives of the program. NULL: all is read, by several
+     * threads if it is much. */
+    pt_follow_begin *begin;
+    void (*took)(void *data); /* takes the samples, when there are some thousands and at the end */
+    void *data;               /* of both */
+    /* Of what ended then or later nothing is read yet, of compacted logs and of others; UINT64_MAX: all is. */
+    uint64_t until_unix_ns, compacted_until_unix_ns;
+    bool no_scan;    /* directories were read just now */
+    bool stale;      /* a log has grown that was not expected to */
+    uint64_t weight; /* of what it knew when all had been read for the first time */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with
@@ -39,6 +45,16 @@ struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t 
 
 /* Finds new files and reads on for about at_most_ns. Returns true when everything that is there was read. */
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);
+
+/* Returns the end of the first interval that was left for later, or the start of a log that was; 0: there is none. */
+uint64_t pt_follow_next(const struct pt_follow *follow);
+
+/* Returns whether it knows so much more than when it began that it is time to begin again with what still grows: twice
+ * that, and `spare` nodes besides. */
+bool pt_follow_is_stale(const struct pt_follow *follow, uint64_t spare);
+
+/* Forgets the times of what was taken out of the profile, and the requests. */
+void pt_follow_forget_times(struct pt_follow *follow);
 
 /* Returns whether the process may still run: its log does not say that it ended, and if it ran on this machine, it
  * exists or wrote recently. */

@@ -12,7 +12,8 @@
 #define PORTION ((size_t)1 << 20)
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
 #define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
-#define NS   1000000000u
+#define LEAST ((size_t)8 << 10)
+#define NS    1000000000u
 
 void pt_growing_file_rewind(struct pt_growing_file *source)
 {
@@ -45,63 +46,109 @@ static void end_segment(struct pt_growing_file *source)
     source->end = 0;
 }
 
-/* Reads the next portion. Returns false if no whole block is left. */
+void pt_growing_file_release(struct pt_growing_file *source)
+{
+    end_segment(source);
+    source->released = true;
+}
+
+void pt_growing_file_end(struct pt_growing_file *source)
+{
+    pt_growing_free(source->segment);
+    if (source->descriptor)
+        close(source->descriptor - 1);
+    free(source->path);
+}
+
+void pt_growing_file_note(struct pt_growing_file *source, const struct stat *status)
+{
+    bool there = status && S_ISREG(status->st_mode);
+    source->size = there ? (uint64_t)status->st_size : 0;
+    source->written_unix_ns = there ? (uint64_t)status->st_mtim.tv_sec * NS + (uint64_t)status->st_mtim.tv_nsec : 0;
+    source->inode_there = there ? status->st_ino : 0;
+}
+
+/* Reads the next portion. Returns false if no whole block is left that is to be read now. */
 static bool read_portion(struct pt_growing_file *source, struct pt_growing_reader *reader, int descriptor)
 {
-    uint64_t end = source->end;
-    size_t got = 0;
-    for (size_t room = PORTION;; room = 2 * room < ROOM ? 2 * room : ROOM) {
-        uint64_t at = source->before + source->end + got, left = source->limit > at ? source->limit - at : 0;
+    uint64_t end = source->end, begin = source->before + source->end;
+    const struct pt_growing_part part = {.counts = begin >= source->from,
+                                         .timed = source->timed,
+                                         .since_unix_ns = source->since_unix_ns,
+                                         .until_unix_ns = begin < source->from ? UINT64_MAX : reader->until_unix_ns,
+                                         .compacted_until_unix_ns = begin < source->from ? UINT64_MAX : reader->compacted_until_unix_ns};
+    uint64_t limit = !part.counts && source->from < source->limit ? source->from : source->limit;
+    size_t got = 0, first = part.counts && source->portion ? source->portion : PORTION;
+    for (size_t room = first;; room = 2 * room < ROOM ? 2 * room : ROOM) {
+        uint64_t at = begin + got, left = limit > at ? limit - at : 0;
         got += read_at(descriptor, reader->data + got, room - got < left ? room - got : (size_t)left, at);
         if (!source->segment)
             source->segment = pt_growing_new(reader->profile, source->path);
-        if (pt_growing_read(source->segment, reader->data, got, &end, NULL) != PT_READ_OK)
+        if (pt_growing_read(source->segment, reader->data, got, &end, &part) != PT_READ_OK)
             source->given_up = true;
-        if (end > source->end || got < room || room == ROOM || source->given_up)
+        source->next_unix_ns = pt_growing_later(source->segment);
+        if (end > source->end || got < room || room == ROOM || source->given_up || source->next_unix_ns)
             break;
     }
     size_t used = (size_t)(end - source->end);
     source->end = end;
-    if (!source->end || !pt_segment_begins(reader->data + used, got - used))
-        return used && !source->given_up;
-    pt_growing_add(source->segment);
-    end_segment(source);
-    return true;
+    bool begins = source->end && pt_segment_begins(reader->data + used, got - used);
+    if (begins) {
+        pt_growing_add(source->segment);
+        end_segment(source);
+    } else if (!used && !part.counts) { /* it became shorter, or the place is none between blocks */
+        source->from = begin;
+        return limit > begin;
+    }
+    return (begins || used) && !source->given_up && !source->next_unix_ns;
+}
+
+/* Opens the file if it has more, and that is to be read now. */
+static int open_for(struct pt_growing_file *source, const struct pt_growing_reader *reader)
+{
+    uint64_t begin = source->before + source->end, end = source->size < source->limit ? source->size : source->limit;
+    int descriptor = source->descriptor - 1;
+    bool later = source->next_unix_ns && source->next_unix_ns >= reader->until_unix_ns;
+    source->descriptor = 0;
+    if (descriptor >= 0)
+        return descriptor;
+    /* `pyprof compact` has put another file in its place, which says the same. */
+    if (later || !source->written_unix_ns || (begin && source->inode != source->inode_there))
+        return -1;
+    /* A writer takes back what a full disk has cut short: sizes may become smaller. */
+    if (source->size == source->seen_size || end <= begin)
+        return -1;
+    source->inode = source->inode_there;
+    return open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }
 
 bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_reader *reader)
 {
-    struct stat status;
-    source->size = source->written_unix_ns = 0;
-    if (stat(source->path, &status) != 0 || !S_ISREG(status.st_mode))
-        return true;
-    /* `pyprof compact` has put another file in its place, which says the same. What was not read of the old one by
-     * then, if it was being read at that moment for the first time, is not shown. */
-    if (source->before + source->end && source->inode != status.st_ino)
-        return true;
-    source->inode = status.st_ino;
-    uint64_t size = (uint64_t)status.st_size, written = (uint64_t)status.st_mtim.tv_sec * NS;
-    source->written_unix_ns = written + (uint64_t)status.st_mtim.tv_nsec;
-    /* A writer takes back what a full disk has cut short: sizes may become smaller. */
+    uint64_t size = source->size, written = source->written_unix_ns, begin = source->before + source->end;
     uint64_t end = size < source->limit ? size : source->limit;
-    bool more = size != source->seen_size && end > source->before + source->end;
-    bool in_time = pt_clock_ns(CLOCK_MONOTONIC) < reader->deadline;
-    int descriptor = more && in_time ? open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1;
-    if (descriptor >= 0 && !reader->data)
+    if (pt_clock_ns(CLOCK_MONOTONIC) >= reader->deadline)
+        return size == source->seen_size || end <= begin;
+    int descriptor = open_for(source, reader);
+    bool more = descriptor >= 0, in_time = true;
+    if (more && !reader->data)
         reader->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     /* A log that was copied, or whose process has ended, shows how it ended. */
-    reader->request->timed_from_ns = written > reader->keep_ns ? written - reader->keep_ns : 1;
-    while (descriptor >= 0 && in_time && (more = read_portion(source, reader, descriptor)))
+    reader->request->timed_from_ns = !reader->request->timed ? 0 : written > reader->keep_ns ? written - reader->keep_ns : 1;
+    while (in_time && more && (more = read_portion(source, reader, descriptor)))
         in_time = pt_clock_ns(CLOCK_MONOTONIC) < reader->deadline;
     if (descriptor >= 0) {
+        uint64_t took = source->before + source->end - begin;
         if (source->segment)
             pt_growing_add(source->segment);
-        close(descriptor);
-        source->seen_size = more || end < size ? 0 : size;
+        source->seen_size = more || end < size || source->next_unix_ns ? 0 : size;
+        if (reader->until_unix_ns < UINT64_MAX)
+            source->portion = took < LEAST ? (uint32_t)LEAST : took < PORTION / 2 ? 2 * (uint32_t)took : (uint32_t)PORTION;
+        source->descriptor = more ? descriptor + 1 : 0;
+        if (!more)
+            close(descriptor);
     }
-    if (!more && end == size && source->segment && pt_growing_is_over(source->segment))
+    if (!more && end == size && !source->next_unix_ns && source->segment && pt_growing_is_over(source->segment))
         end_segment(source);
-    source->size = size;
     return !more || in_time;
 }
 

@@ -245,18 +245,18 @@ static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_prof
 static int compare_cells(const void *a, const void *b)
 {
     const struct pt_push_cell *x = a, *y = b;
-    return pt_compare(x->window, y->window)
-               ?: pt_compare(x->service, y->service) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels);
+    return pt_compare(x->service, y->service) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels);
 }
 
 /* Sends the profile of a service in a window: `count` cells. */
 static enum fate send_service(struct pt_push_sender *sender, const struct pt_push_cell *cells, uint32_t count)
 {
-    const struct pt_push_reader *reader = sender->reader;
     PT_AUTO_FREE struct pt_sample *samples = pt_alloc(count, sizeof *samples);
-    uint64_t start = pt_push_window_start(reader, cells->window), end = pt_push_window_start(reader, cells->window + 1);
-    struct pt_push_profile profile = {
-        .start_unix_ns = start, .length_ns = end - start, .service = cells->service, .samples = samples};
+    uint64_t start = sender->reader->from_unix_ns;
+    struct pt_push_profile profile = {.start_unix_ns = start,
+                                      .length_ns = sender->reader->to_unix_ns - start,
+                                      .service = cells->service,
+                                      .samples = samples};
     for (uint32_t i = 0; i < count; i++)
         if (cells[i].cpu_ns)
             samples[profile.count++] = (struct pt_sample){
@@ -305,30 +305,17 @@ enum pt_push_end pt_push_send(struct pt_push_sender *sender)
         qsort(cells, count, sizeof *cells, compare_cells);
     if (sender->once)
         sender->deadline = pt_clock_ns(CLOCK_MONOTONIC) + ONCE_NS;
+    enum fate fate = FATE_SENT;
     if (count) { /* what is sent now is what would be sent after a crash */
-        pt_push_reader_note(reader, 0);
+        pt_push_reader_note(reader, false);
         save(sender);
+        fate = send_window(sender, cells, count);
     }
-    for (uint32_t i = 0, end; i < count; i = end) {
-        for (end = i; end < count && cells[end].window == cells[i].window;)
-            end++;
-        if (sender->stopping && pt_clock_ns(CLOCK_MONOTONIC) >= sender->deadline)
-            return PT_PUSH_LEFT;
-        enum fate fate = send_window(sender, cells + i, end - i);
-        if (fate >= FATE_LEFT) {
-            save(sender);
-            return fate == FATE_WRONG ? PT_PUSH_REFUSED : PT_PUSH_LEFT;
-        }
-        pt_push_reader_note(reader, end < count ? cells[i].window + 1 : reader->windows);
+    if (fate < FATE_LEFT)
+        pt_push_reader_note(reader, true);
+    if (count || !sender->saved_ns) /* how far it was read is known from now on */
         save(sender);
-        if (end < count)
-            pt_push_wait(sender, 0);
-    }
-    if (!count)
-        pt_push_reader_note(reader, reader->windows);
-    if (!sender->saved_ns) /* how far it was read is known from now on */
-        save(sender);
-    return PT_PUSH_DONE;
+    return fate == FATE_WRONG ? PT_PUSH_REFUSED : fate == FATE_LEFT ? PT_PUSH_LEFT : PT_PUSH_DONE;
 }
 
 void pt_push_sender_free(struct pt_push_sender *sender)

@@ -7,21 +7,43 @@
 #include <time.h>
 
 #include "../../preload/common/label_kinds.h"
+#include "../load/growing_file.h"
+#include "../model/frame_text.h"
 
 #define NS      UINT64_C(1000000000)
-#define KEEP_NS (60 * NS) /* younger samples have their time when the reader begins again */
+#define RECENT_S 60
 #define READ_NS (2 * NS)  /* at one time: requests wait meanwhile */
 #define BUSY_NS (2 * NS)  /* over which `cores` is computed at least */
 #define SPARE   (1u << 20)
 #define OTHERS  "(others)"
 #define NONE    "(none)"
 
+/* Logs that nothing wrote to lately, of no process that runs, are left out until they grow. Names begin with the pid:
+ * they are not opened. */
+static bool begin_file(void *data, const struct stat *status, struct pt_growing_file *source)
+{
+    const struct pt_counters *counters = data;
+    const struct pt_push_file *file = pt_push_state_find(&counters->places, source->path);
+    source->from = file ? file->base : 0;
+    source->timed = !file;
+    source->since_unix_ns = counters->since_unix_ns;
+    if (file && file->inode != status->st_ino) /* compacted: it has nothing new */
+        return false;
+    return (uint64_t)status->st_mtim.tv_sec + RECENT_S > pt_clock_ns(CLOCK_REALTIME) / NS ||
+           pt_runs(strtoull(pt_base_name(source->path), NULL, 10));
+}
+
+static void count_endpoints(void *data);
+
 static void begin(struct pt_counters *counters)
 {
-    counters->follow = pt_follow_new(&counters->request, KEEP_NS);
+    counters->follow = pt_follow_new(&counters->request, 0);
+    counters->follow->request.timed = false;
+    counters->follow->request.whole = counters->follow->request.no_stacks = true;
     counters->follow->own_only = true;
-    counters->follow->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - KEEP_NS;
-    counters->weight = 0;
+    counters->follow->begin = begin_file;
+    counters->follow->took = count_endpoints;
+    counters->follow->data = counters;
     counters->begins++;
 }
 
@@ -30,23 +52,31 @@ void pt_counters_begin(struct pt_counters *counters, const char *directory, uint
     counters->directory = pt_strdup(directory);
     counters->request = (struct pt_load_request){.paths = &counters->directory, .path_count = 1, .all = true};
     counters->spare = spare ? spare : SPARE;
-    counters->began_unix_ns = pt_clock_ns(CLOCK_REALTIME);
+    counters->began_unix_ns = counters->since_unix_ns = pt_clock_ns(CLOCK_REALTIME);
     begin(counters);
 }
 
-static void free_processes(struct pt_counted_process *processes, uint32_t count)
+static bool same_instance(const void *processes, uint32_t number, const void *instance)
 {
-    for (uint32_t i = 0; i < count; i++)
-        free(processes[i].instance);
-    free(processes);
+    return strcmp(((const struct pt_counted_process *)processes)[number].instance, instance) == 0;
+}
+
+static void free_earlier(struct pt_counters *counters)
+{
+    for (uint32_t i = 0; i < counters->earlier.count; i++)
+        free(counters->earlier.items[i].instance);
+    PT_FREE_TABLE(&counters->earlier);
 }
 
 void pt_counters_free(struct pt_counters *counters)
 {
     if (counters->follow)
         pt_follow_free(counters->follow);
-    free_processes(counters->processes.items, counters->processes.count);
-    free_processes(counters->earlier, counters->earlier_count);
+    for (uint32_t i = 0; i < counters->processes.count; i++)
+        free(counters->processes.items[i].instance);
+    PT_FREE_TABLE(&counters->processes);
+    free_earlier(counters);
+    pt_push_state_free(&counters->places);
     for (uint32_t i = 0; i < counters->endpoints.count; i++) {
         free(counters->endpoints.items[i].service);
         free(counters->endpoints.items[i].endpoint);
@@ -83,15 +113,14 @@ static struct pt_counted_process *process_at(struct pt_counters *counters, uint3
     const struct pt_profile *profile = counters->follow->profile;
     while (counters->processes.count <= number) {
         const char *instance = pt_string(profile, profile->processes.items[counters->processes.count].instance);
-        struct pt_counted_process *process = PT_APPEND(&counters->processes);
-        *process = (struct pt_counted_process){.until_unix_ns = counters->began_unix_ns};
-        for (uint32_t i = 0; i < counters->earlier_count; i++)
-            if (counters->earlier[i].instance && strcmp(counters->earlier[i].instance, instance) == 0) {
-                *process = counters->earlier[i];
-                counters->earlier[i].instance = NULL;
-            }
-        if (!process->instance)
-            process->instance = pt_strdup(instance);
+        uint32_t hash = pt_hash_bytes(instance, strlen(instance)),
+                 earlier = pt_index_find(&counters->earlier.index, hash, same_instance, counters->earlier.items, instance);
+        struct pt_counted_process process = {0};
+        if (earlier != PT_NONE)
+            process = counters->earlier.items[earlier];
+        process.instance = pt_strdup(instance);
+        pt_index_add(&counters->processes.index, hash, counters->processes.count);
+        *PT_APPEND(&counters->processes) = process;
     }
     return &counters->processes.items[number];
 }
@@ -147,68 +176,47 @@ static const char *endpoint_in(const struct pt_profile *profile, uint32_t labels
     return NULL;
 }
 
-/* Returns the sums of the endpoint, if the interval is not counted yet; NULL if it is. */
-static struct pt_counted_endpoint *to_count(struct pt_counters *counters, uint32_t process, uint32_t interval,
-                                            const char *endpoint)
+/* Returns the sums of a process's endpoint. */
+static struct pt_counted_endpoint *sums_for(struct pt_counters *counters, uint32_t process, const char *endpoint)
 {
     const struct pt_profile *profile = counters->follow->profile;
-    const struct pt_interval *when = &profile->intervals.items[interval];
-    if (!interval || when->start_unix_ns + when->wall_ns / 2 < process_at(counters, process)->until_unix_ns)
-        return NULL;
     return endpoint_of(counters, pt_string(profile, profile->processes.items[process].service),
                        endpoint ? endpoint : NONE);
 }
 
-static void count_endpoints(struct pt_counters *counters)
+/* Takes what was read. */
+static void count_endpoints(void *data)
 {
+    struct pt_counters *counters = data;
     struct pt_profile *profile = counters->follow->profile;
     uint32_t count;
-    struct pt_sample *samples = pt_take_samples(profile, &count);
+    PT_AUTO_FREE struct pt_sample *samples = pt_take_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
-        const struct pt_sample *sample = &samples[i];
-        struct pt_counted_endpoint *to = sample->interval
-                                             ? to_count(counters, profile->threads.items[sample->thread].process,
-                                                        sample->interval, endpoint_in(profile, sample->labels))
-                                             : NULL;
-        if (!to)
-            continue;
-        to->cpu_ns += sample->cpu_ns;
-        to->samples += sample->count;
+        struct pt_counted_endpoint *to = sums_for(counters, profile->threads.items[samples[i].thread].process,
+                                                  endpoint_in(profile, samples[i].labels));
+        to->cpu_ns += samples[i].cpu_ns;
+        to->samples += samples[i].count;
     }
-    free(samples);
     for (uint32_t i = 0; i < profile->requests.count; i++) {
         const struct pt_requests *from = &profile->requests.items[i];
-        struct pt_counted_endpoint *to = to_count(counters, from->process, from->interval,
-                                                  from->endpoint ? pt_string(profile, from->endpoint) : NULL);
-        if (to)
-            to->requests += from->sums.count;
+        sums_for(counters, from->process, from->endpoint ? pt_string(profile, from->endpoint) : NULL)->requests +=
+            from->sums.count;
     }
     profile->requests.count = 0;
     pt_index_free(&profile->requests.index);
-    profile->intervals.count = 1; /* the time of item 0 is not read */
-    pt_index_free(&profile->intervals.index);
-}
-
-static uint64_t weight_of(const struct pt_follow *follow)
-{
-    const struct pt_profile *profile = follow->profile;
-    return profile->nodes.count + 4 * (uint64_t)profile->strings.count + 4 * (uint64_t)profile->threads.count +
-           64 * (uint64_t)profile->processes.count + 32 * (uint64_t)follow->sources.count;
 }
 
 /* Lets the reader go, and begins with what still runs. */
 static void begin_again(struct pt_counters *counters)
 {
-    const struct pt_profile *profile = counters->follow->profile;
-    for (uint32_t i = 0; i < counters->processes.count; i++)
-        if (profile->processes.items[i].end_unix_ns > counters->processes.items[i].until_unix_ns)
-            counters->processes.items[i].until_unix_ns = profile->processes.items[i].end_unix_ns;
-    free_processes(counters->earlier, counters->earlier_count);
-    counters->earlier = counters->processes.items;
-    counters->earlier_count = counters->processes.count;
-    counters->processes.items = NULL;
-    counters->processes.count = counters->processes.capacity = 0;
+    free_earlier(counters);
+    counters->earlier.items = counters->processes.items;
+    counters->earlier.count = counters->processes.count;
+    counters->earlier.index = counters->processes.index;
+    memset(&counters->processes, 0, sizeof counters->processes);
+    pt_push_state_note(&counters->places, counters->follow, "", true);
     pt_follow_free(counters->follow);
+    counters->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - RECENT_S * NS;
     begin(counters);
 }
 
@@ -231,11 +239,8 @@ void pt_counters_read(struct pt_counters *counters)
     counters->read_ns = now_ns;
     counters->now_unix_ns = pt_clock_ns(CLOCK_REALTIME);
     count_processes(counters);
-    count_endpoints(counters);
     counters->disk_bytes = counters->disk_files = 0;
     pt_each_log(counters->directory, add_file, counters);
-    if (complete && !counters->weight)
-        counters->weight = weight_of(counters->follow);
-    if (complete && weight_of(counters->follow) > 2 * counters->weight + counters->spare)
+    if (complete && pt_follow_is_stale(counters->follow, counters->spare))
         begin_again(counters);
 }

@@ -7,7 +7,7 @@
 #ifndef PT_SERVE_COUNTERS_H
 #define PT_SERVE_COUNTERS_H
 
-#include "../load/follow.h"
+#include "../sent/state.h"
 
 #define PT_MOST_ENDPOINTS 100 /* others are one, "(others)" */
 #define PT_MOST_PROCESSES 100 /* that are listed */
@@ -21,7 +21,6 @@ struct pt_counted {
 struct pt_counted_process {
     char *instance;
     struct pt_counted last;
-    uint64_t until_unix_ns;         /* samples up to here are counted */
     uint64_t busy_ns, busy_unix_ns; /* its CPU time when `cores` was computed */
     double cores;                   /* that it used lately */
 };
@@ -36,13 +35,12 @@ struct pt_counters {
     struct pt_follow *follow;
     struct pt_load_request request;
     uint64_t began_unix_ns; /* samples before are in no endpoint's sums */
+    uint64_t since_unix_ns; /* likewise, of logs that had been silent when the reader began */
     uint64_t now_unix_ns, read_ns;
-    uint64_t weight; /* of what the reader knew when it had begun */
-    uint64_t spare;  /* that it may know besides twice that */
+    uint64_t spare; /* nodes that the reader may know besides twice those that it began with */
     uint32_t begins;
-    PT_TABLE_OF(struct pt_counted_process) processes;
-    struct pt_counted_process *earlier; /* as they were when the reader began again */
-    uint32_t earlier_count;
+    struct pt_push_state places;                                 /* of the logs, when the reader began again */
+    PT_TABLE_OF(struct pt_counted_process) processes, earlier; /* earlier: as they were then */
     PT_TABLE_OF(struct pt_counted_endpoint) endpoints;
     struct pt_counted sum;
     uint64_t disk_bytes, disk_files;

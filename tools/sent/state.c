@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "../base/gzip.h"
+#include "../load/growing_file.h"
 
 #define HEAD "pyprof-push 1\n"
 #define NONE "-"
@@ -23,6 +24,38 @@ const struct pt_push_file *pt_push_state_find(const struct pt_push_state *state,
 {
     uint32_t number = find(state, name);
     return number == PT_NONE ? NULL : &state->files.items[number];
+}
+
+bool pt_push_is_settled(uint64_t written_unix_ns, uint64_t unix_ns)
+{
+    return written_unix_ns + 2 * PT_PUSH_LATE_NS < unix_ns;
+}
+
+const char *pt_push_name(const char *directory, const char *path)
+{
+    size_t length = strlen(directory);
+    return strncmp(path, directory, length) == 0 && path[length] == '/' ? path + length + 1 : path;
+}
+
+void pt_push_state_note(struct pt_push_state *state, const struct pt_follow *follow, const char *directory, bool sent)
+{
+    struct pt_push_state before = {.files = state->files};
+    memset(&state->files, 0, sizeof state->files);
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        const struct pt_growing_file *source = &follow->sources.items[i];
+        uint64_t read = pt_growing_file_blocks(source);
+        bool whole = read >= source->size && !source->next_unix_ns;
+        if (!source->usable || !source->written_unix_ns ||
+            (whole && pt_push_is_settled(source->written_unix_ns, state->until_unix_ns)))
+            continue;
+        const char *name = pt_push_name(directory, source->path);
+        const struct pt_push_file *known = pt_push_state_find(&before, name);
+        struct pt_push_file *file = pt_push_state_file(state, name);
+        file->read = read;
+        file->inode = source->inode ? source->inode : source->inode_there;
+        file->base = sent ? read : known && known->base <= read ? known->base : 0;
+    }
+    pt_push_state_forget_files(&before);
 }
 
 struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char *name)

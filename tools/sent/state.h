@@ -13,7 +13,7 @@
 
 #include <stdbool.h>
 
-#include "../base/memory.h"
+#include "../load/follow.h"
 
 /* An interval is in its log, and read, so long after its end at most: what a disk may keep a writer waiting. */
 #define PT_PUSH_LATE_NS UINT64_C(60000000000)
@@ -41,6 +41,15 @@ struct pt_push_state {
  * pt_push_state_free ends it. */
 bool pt_push_state_parse(struct pt_push_state *state, const char *text);
 void pt_push_state_append(struct pt_buffer *text, const struct pt_push_state *state);
+
+/* Returns whether the server, which has what ended before unix_ns, has all of a log that was last written at this time,
+ * and the state need not name it. */
+bool pt_push_is_settled(uint64_t written_unix_ns, uint64_t unix_ns);
+/* Sets the files to those that are followed, with all that was read as `read` and, if it was sent, as `base`. Their
+ * names are those in the directory. */
+void pt_push_state_note(struct pt_push_state *state, const struct pt_follow *follow, const char *directory, bool sent);
+/* Returns the name of a file in the directory; of others their path. */
+const char *pt_push_name(const char *directory, const char *path);
 
 /* Returns the file's entry, adding one if there is none. */
 struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char *name);
