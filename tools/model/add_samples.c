@@ -45,7 +45,7 @@ static void put_sample(struct pt_adder *adder, const struct pt_segment *segment,
     };
     if (adder->ids.profile->keep == PT_KEEP_STACKS)
         pt_add_stack(adder->ids.profile, &sample);
-    else if (adder->ids.alone)
+    else if (adder->ids.alone || adder->ids.profile->request->whole)
         pt_append_sample(adder->ids.profile, &sample);
     else
         pt_add_sample(adder->ids.profile, &sample);

@@ -250,6 +250,10 @@ enum pt_read_result pt_growing_read(struct pt_growing *growing, const void *data
     struct pt_segment_sink sink = sink_of(adder);
     sink.traced = NULL; /* a table of traces would grow without limit */
     adder->part = part;
+    if (!adder->sums.slots) {
+        adder->sums = adder->ids.profile->spare_sums;
+        adder->ids.profile->spare_sums = (struct pt_sample_sums){0};
+    }
     if (part) {
         sink.wants = is_in_part;
         sink.later = is_later;
@@ -272,8 +276,11 @@ void pt_growing_add(struct pt_growing *growing)
     if (!growing->unwanted)
         put_segment(&growing->adder, &growing->segment);
     growing->segment.losses = (struct pt_read_losses){0};
-    /* there may be thousands of logs, and few of them grow much at a time */
-    pt_sample_sums_free(&growing->adder.sums);
+    /* there may be thousands of logs, and few of them grow much at a time: they share a table */
+    struct pt_profile *profile = growing->adder.ids.profile;
+    pt_sample_sums_free(&profile->spare_sums);
+    profile->spare_sums = growing->adder.sums;
+    growing->adder.sums = (struct pt_sample_sums){0};
     pt_sample_sums_free(&growing->adder.thread_sums);
 }
 

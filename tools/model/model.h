@@ -20,6 +20,7 @@
 #include "kind.h"
 #include "request.h"
 #include "run_joins.h"
+#include "sample_sums.h"
 
 struct pt_module {
     uint32_t path;                      /* string, whole path */
@@ -180,7 +181,8 @@ struct pt_profile {
     uint64_t bin_ns; /* width of time bins; 0: intervals are those of the log */
     bool too_many;   /* there were more samples than most_samples, and some are not here */
 
-    struct pt_read_losses losses; /* of all segments */
+    struct pt_read_losses losses;      /* of all segments */
+    struct pt_sample_sums spare_sums; /* for the growing segment that is read next */
 
     bool waits; /* the main thread was seen to wait while threads without Python worked (pools.h) */
 
