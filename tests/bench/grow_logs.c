@@ -87,8 +87,7 @@ static void define_code(struct worker *worker, uint64_t bias)
     for (uint32_t i = 0; i < LINES * FUNCTIONS; i++)
         append_fields((const uint64_t[]){PP_FRAME_PYTHON, 1 + i % FUNCTIONS, 12 + i}, 3);
     for (uint32_t i = 0; i < NATIVES; i++)
-        append_fields(
-            (const uint64_t[]){PP_FRAME_NATIVE, 1, bias + 0x1000 + 64 * i, 2 + FILES + FUNCTIONS + i, 5}, 5);
+        append_fields((const uint64_t[]){PP_FRAME_NATIVE, 1, bias + 0x1000 + 64 * i, 2 + FILES + FUNCTIONS + i, 5}, 5);
     put(worker, PP_BLOCK_FRAMES);
 }
 
@@ -141,9 +140,9 @@ static void add_interval(struct worker *worker, uint64_t start, uint64_t wall)
         uint64_t ns = wall / SAMPLES - random_below((uint32_t)wall / 1000);
         uint32_t most = random_below(8) ? HOT : worker->log.nodes;
         worker->cpu_ns += ns;
-        append_fields((const uint64_t[]){1 + i % THREADS, 1 + random_below(most), 0,
-                                         PP_STATE_GIL_KNOWN | random_below(2), 1, ns},
-                      6);
+        append_fields(
+            (const uint64_t[]){1 + i % THREADS, 1 + random_below(most), 0, PP_STATE_GIL_KNOWN | random_below(2), 1, ns},
+            6);
     }
     worker->samples += SAMPLES;
     put(worker, PP_BLOCK_SAMPLES);

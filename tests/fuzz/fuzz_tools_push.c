@@ -1,7 +1,7 @@
 /* A state file is whatever lies in the directory, an answer whatever a server sends. */
 #include "tools/push/answer.h"
-#include "tools/sent/state.h"
 #include "tools/push/target.h"
+#include "tools/sent/state.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,7 +1,7 @@
 /* pyprof push: URLs, headers, states and answers are read as they are meant, or refused. */
 #include "tools/push/answer.h"
-#include "tools/sent/state.h"
 #include "tools/push/target.h"
+#include "tools/sent/state.h"
 #include "unit.h"
 
 TEST(urls_name_the_protocol_and_become_an_endpoint)

@@ -16,7 +16,7 @@ static void say_result(const struct pt_compacted *compacted)
     if (compacted->files)
         pt_message("compacted %" PRIu32 " file%s: %s, %s before", compacted->files, pt_plural(compacted->files, "s"),
                    after.data, before.data);
-    else if (compacted->seen && !compacted->left)
+    else if (compacted->seen && !compacted->left && !compacted->unsent)
         pt_message("%s: %" PRIu32 " file%s stay%s",
                    compacted->recent == compacted->seen ? "nothing is older than an hour"
                                                         : "nothing is to be compacted",
@@ -34,6 +34,9 @@ int pt_cmd_compact(const struct pt_cli *cli)
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
     if (good || compacted.files)
         say_result(&compacted);
+    if (compacted.unsent)
+        pt_message("%" PRIu32 " file%s until 'pyprof push' has sent %s (pyprof push --status)", compacted.unsent,
+                   compacted.unsent == 1 ? " stays" : "s stay", compacted.unsent == 1 ? "it" : "them");
     if (compacted.left)
         pt_message("%" PRIu32 " file%s left as %s: damaged, or put together by merge", compacted.left,
                    pt_plural(compacted.left, "s"), compacted.left == 1 ? "it is" : "they are");

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "../load/files.h"
+#include "../sent/state.h"
 #include "compact_segment.h"
 
 #define S_NS       UINT64_C(1000000000)
@@ -27,7 +28,28 @@ struct compactor {
     const struct pt_messages *messages;
     struct pt_compacted *compacted;
     char *own_machine;
+    PT_TABLE_OF(struct pt_push_state) pushes; /* of the last day */
 };
+
+static void add_push(void *data, struct pt_push_state *state)
+{
+    struct compactor *of = data;
+    uint64_t last = state->success_unix_ns > state->error_unix_ns ? state->success_unix_ns : state->error_unix_ns;
+    if (last < state->until_unix_ns)
+        last = state->until_unix_ns;
+    if (last + DAY_NS < of->now_unix_ns)
+        return;
+    *PT_APPEND(&of->pushes) = *state;
+    *state = (struct pt_push_state){0};
+}
+
+static bool is_sent(const struct compactor *of, const char *name, const struct stat *status)
+{
+    for (uint32_t i = 0; i < of->pushes.count; i++)
+        if (!pt_push_state_has(&of->pushes.items[i], name, status))
+            return false;
+    return true;
+}
 
 /* Names are PID-NANOSECONDS-RANDOM.pyprof: files with other names are the user's. */
 static bool is_log_name(const char *name)
@@ -156,8 +178,10 @@ static bool compact_file(const struct compactor *of, const char *name)
     bool due = bin_ns && pread(descriptor, first, head, 0) == (ssize_t)head &&
                pt_segment_read_process(first, head, &process) == PT_READ_OK &&
                (!process.has_process || process.process.compacted_ns < bin_ns);
-    PT_AUTO_FREE char *data = due ? read_whole(descriptor, size) : NULL;
+    bool sent = due && is_sent(of, name, &status);
+    PT_AUTO_FREE char *data = sent ? read_whole(descriptor, size) : NULL;
     close(descriptor);
+    of->compacted->unsent += due && !sent;
     PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
     if (!data || pt_segment_read(data, size, NULL, &segment, NULL) != PT_READ_OK || !is_closed(of, &segment) ||
         segment.process.compacted_ns >= bin_ns)
@@ -193,6 +217,8 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     if (count >= 0 && !locked)
         pt_message_to(messages, "%s: another compaction is at work there: nothing was done", directory);
     of.own_machine = pt_own_machine();
+    if (locked)
+        pt_push_each_state(directory, add_push, &of);
     for (int i = 0; locked && i < count; i++)
         remove_leftover(&of, entries[i]->d_name);
     for (int i = 0; i < count; i++) {
@@ -202,6 +228,9 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     }
     free(entries);
     free(of.own_machine);
+    for (uint32_t i = 0; i < of.pushes.count; i++)
+        pt_push_state_free(&of.pushes.items[i]);
+    PT_FREE_TABLE(&of.pushes);
     if (of.directory >= 0)
         close(of.directory);
     return good && locked && !compacted->failed;

@@ -3,7 +3,10 @@
  * Makes profiles of a directory smaller that are no longer written to: intervals of the last hour stay as they are,
  * those of the last day become minutes, older ones hours; names are deflated. A file is replaced at once by one of the
  * same name, owner, permissions and time (rename), so that a reader has the one or the other, and what is interrupted
- * has changed nothing. Only regular files of this user with names like the library's are touched.
+ * has changed nothing. Only regular files of this user with names like the library's are touched; of these not what a
+ * server does not have yet, while `pyprof push` sends the directory's, or did in the last day: of a file that is
+ * replaced in the middle only times would say what was sent, and those of a minute or an hour that lies across are no
+ * answer.
  */
 #ifndef PT_COMPACT_H
 #define PT_COMPACT_H
@@ -17,6 +20,7 @@ struct pt_compacted {
     uint32_t files;         /* replaced */
     uint32_t failed;        /* to be replaced; messages say why */
     uint32_t left;          /* that cannot be: they are damaged, or hold several parts */
+    uint32_t unsent;        /* left until a server has them */
     uint32_t seen, recent;  /* profiles of this user; of them those of the last hour */
     uint64_t before, after; /* bytes of those that were replaced */
 };

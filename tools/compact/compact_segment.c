@@ -147,6 +147,7 @@ static void put_requests(struct compaction *of)
     }
     put_payload(of, PP_BLOCK_REQUESTS);
     of->requests.count = 0;
+    pt_index_free(&of->requests.index);
 }
 
 static void put_waits(struct compaction *of)
@@ -158,6 +159,7 @@ static void put_waits(struct compaction *of)
         put_record(of, (const uint64_t[]){of->waits.items[i].node, of->waits.items[i].count}, 2);
     put_payload(of, PP_BLOCK_WAITS);
     of->waits.count = 0;
+    pt_index_free(&of->waits.index);
 }
 
 static void put_sums(struct compaction *of)
@@ -210,19 +212,17 @@ static void add_samples(void *data, const struct pt_segment *segment, const stru
     pt_sample_sums_add(&of->sums, &all, samples->items, samples->count);
 }
 
+PT_DEFINE_IDENTITY(requests, struct requests, item->endpoint)
+PT_DEFINE_IDENTITY(waits, struct wait, item->node)
+
 static void add_requests(void *data, const struct pt_segment *segment, const struct pt_log_requests *from)
 {
     struct compaction *of = data;
-    struct requests *sum = NULL;
+    const struct requests wanted = {.endpoint = from->endpoint};
     (void)segment;
     enter(of, from->start_unix_ns, from->wall_ns);
-    for (uint32_t i = 0; i < of->requests.count && !sum; i++)
-        if (of->requests.items[i].endpoint == from->endpoint)
-            sum = &of->requests.items[i];
-    if (!sum) {
-        sum = PT_APPEND(&of->requests);
-        *sum = (struct requests){.endpoint = from->endpoint};
-    }
+    uint32_t number = PT_FIND_OR_APPEND(&of->requests, requests_hash(&wanted), requests_same, &wanted, wanted);
+    struct requests *sum = &of->requests.items[number];
     sum->sums.count += from->sums.count;
     sum->sums.measured += from->sums.measured;
     sum->sums.cpu_ns += from->sums.cpu_ns;
@@ -235,13 +235,9 @@ static void add_waits(void *data, const struct pt_log_waits *waits)
     struct compaction *of = data;
     enter(of, waits->start_unix_ns, waits->wall_ns);
     for (uint32_t i = 0; i < waits->count; i++) {
-        const struct pt_log_wait *wait = &waits->items[i];
-        uint32_t at = 0;
-        while (at < of->waits.count && of->waits.items[at].node != wait->node)
-            at++;
-        if (at == of->waits.count)
-            *PT_APPEND(&of->waits) = (struct wait){.node = wait->node};
-        of->waits.items[at].count += wait->count;
+        const struct wait wanted = {.node = waits->items[i].node};
+        uint32_t at = PT_FIND_OR_APPEND(&of->waits, waits_hash(&wanted), waits_same, &wanted, wanted);
+        of->waits.items[at].count += waits->items[i].count;
     }
 }
 

@@ -118,7 +118,7 @@ static bool is_full(const struct pt_process_info *subject, const char *directory
            pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
 }
 
-static void find_push(void *findings, const struct pt_push_state *state)
+static void find_push(void *findings, struct pt_push_state *state)
 {
     PT_AUTO_BUFFER text = {0};
     bool fails = state->error_unix_ns > state->success_unix_ns;

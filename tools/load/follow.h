@@ -15,7 +15,7 @@ typedef bool pt_follow_begin(void *data, const struct stat *status, struct pt_gr
 
 struct pt_follow {
     struct pt_load_request request;
-    uint64_t keep_ns; /* younger samples keep their interval (timed_from_ns in request.h) */
+    uint64_t keep_ns;           /* younger samples keep their interval (timed_from_ns in request.h) */
     struct pt_profile *profile; /* holds the samples that were not taken out yet */
     bool own_only;              /* files that another user may have made up are left out (`foreign` in files.h) */
     uint32_t generation;        /* counts the profiles: changes when another run begins; all numbers are then new */
@@ -25,7 +25,7 @@ struct pt_follow {
 
     PT_TABLE_OF(struct pt_growing_file) sources; /* by path */
     struct pt_files files;                       /* the usable ones of these */
-    uint32_t joined; /* how many of them there were when their runs were joined */
+    uint32_t joined;                             /* how many of them there were when their runs were joined */
 
     /* To count each thing once over years, and over several lives of the program. NULL: all is read, by several
      * threads if it is much. */

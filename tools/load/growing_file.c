@@ -11,7 +11,7 @@
 /* Read in one go, more when a block is longer: it stays in the processor's cache until it is decoded. */
 #define PORTION ((size_t)1 << 20)
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
-#define ROOM (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
+#define ROOM  (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 #define LEAST ((size_t)8 << 10)
 #define NS    1000000000u
 
@@ -76,7 +76,8 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
                                          .timed = source->timed,
                                          .since_unix_ns = source->since_unix_ns,
                                          .until_unix_ns = begin < source->from ? UINT64_MAX : reader->until_unix_ns,
-                                         .compacted_until_unix_ns = begin < source->from ? UINT64_MAX : reader->compacted_until_unix_ns};
+                                         .compacted_until_unix_ns =
+                                             begin < source->from ? UINT64_MAX : reader->compacted_until_unix_ns};
     uint64_t limit = !part.counts && source->from < source->limit ? source->from : source->limit;
     size_t got = 0, first = part.counts && source->portion ? source->portion : PORTION;
     for (size_t room = first;; room = 2 * room < ROOM ? 2 * room : ROOM) {
@@ -133,7 +134,9 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
     if (more && !reader->data)
         reader->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
     /* A log that was copied, or whose process has ended, shows how it ended. */
-    reader->request->timed_from_ns = !reader->request->timed ? 0 : written > reader->keep_ns ? written - reader->keep_ns : 1;
+    reader->request->timed_from_ns = !reader->request->timed     ? 0
+                                     : written > reader->keep_ns ? written - reader->keep_ns
+                                                                 : 1;
     while (in_time && more && (more = read_portion(source, reader, descriptor)))
         in_time = pt_clock_ns(CLOCK_MONOTONIC) < reader->deadline;
     if (descriptor >= 0) {
@@ -142,7 +145,9 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
             pt_growing_add(source->segment);
         source->seen_size = more || end < size || source->next_unix_ns ? 0 : size;
         if (reader->until_unix_ns < UINT64_MAX)
-            source->portion = took < LEAST ? (uint32_t)LEAST : took < PORTION / 2 ? 2 * (uint32_t)took : (uint32_t)PORTION;
+            source->portion = took < LEAST         ? (uint32_t)LEAST
+                              : took < PORTION / 2 ? 2 * (uint32_t)took
+                                                   : (uint32_t)PORTION;
         source->descriptor = more ? descriptor + 1 : 0;
         if (!more)
             close(descriptor);

@@ -15,14 +15,14 @@ struct pt_growing_file {
     uint64_t seen_size; /* when there was nothing more to take in */
     int descriptor;     /* + 1, while a read was cut short: another file may take its place; 0: it is not open */
     struct pt_growing *segment;
-    uint64_t before;          /* bytes of earlier segments in the same file */
-    uint64_t end;             /* bytes of this one that were read */
+    uint64_t before;                             /* bytes of earlier segments in the same file */
+    uint64_t end;                                /* bytes of this one that were read */
     uint64_t size, written_unix_ns, inode_there; /* of the file, when directories were last read; 0: it is gone */
     uint64_t inode;                              /* of the file that these bytes were read of */
     /* What counts, if not all of it does (pt_follow_begin). */
-    uint64_t from;         /* bytes before do not */
-    uint64_t limit;        /* bytes from here on are not read now; UINT64_MAX: all are */
-    bool timed;            /* nor do intervals that ended before since_unix_ns */
+    uint64_t from;  /* bytes before do not */
+    uint64_t limit; /* bytes from here on are not read now; UINT64_MAX: all are */
+    bool timed;     /* nor do intervals that ended before since_unix_ns */
     uint64_t since_unix_ns;
     uint64_t next_unix_ns; /* end of the interval that it was read up to; 0: all is read */
     uint32_t portion;      /* read at a time, from what was taken in the last time */

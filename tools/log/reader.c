@@ -121,25 +121,6 @@ static bool is_referred_to(uint32_t type)
     return type == PP_BLOCK_STRINGS || type == PP_BLOCK_MODULES || type == PP_BLOCK_LABELS;
 }
 
-const uint8_t *pt_keep(struct pt_kept **list, const void *payload, size_t length)
-{
-    struct pt_kept *kept = pt_alloc(1, sizeof *kept + length);
-    if (length)
-        memcpy(kept->payload, payload, length);
-    kept->before = *list;
-    *list = kept;
-    return kept->payload;
-}
-
-void pt_free_kept(struct pt_kept **list)
-{
-    for (struct pt_kept *kept = *list, *before; kept; kept = before) {
-        before = kept->before;
-        free(kept);
-    }
-    *list = NULL;
-}
-
 /* Returns the blocks of a DEFLATED one, which stay until the segment is freed; NULL if it is damaged. */
 static const uint8_t *inflated(struct pt_segment *segment, const uint8_t *payload, size_t length, size_t *size)
 {

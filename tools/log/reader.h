@@ -205,12 +205,12 @@ struct pt_segment {
     bool has_process, has_accounting;
     struct pt_read_losses losses;
     struct pt_log_table tables[PT_TABLE_COUNT];
-    uint64_t size;        /* of the data */
-    uint64_t inflated;    /* bytes of blocks that were in DEFLATED ones */
-    uint64_t end;         /* where the segment ends in it: at the size, or before the header of another segment */
-    uint32_t next;        /* sequence number of the block that should come there */
-    uint32_t inner;       /* number of blocks that were read of a DEFLATED one that begins at `end` */
-    uint64_t later_ns;    /* end of the interval that it stopped before (sink.later); 0: it did not */
+    uint64_t size;     /* of the data */
+    uint64_t inflated; /* bytes of blocks that were in DEFLATED ones */
+    uint64_t end;      /* where the segment ends in it: at the size, or before the header of another segment */
+    uint32_t next;     /* sequence number of the block that should come there */
+    uint32_t inner;    /* number of blocks that were read of a DEFLATED one that begins at `end` */
+    uint64_t later_ns; /* end of the interval that it stopped before (sink.later); 0: it did not */
     PT_TABLE_OF(struct pt_log_seen) seen; /* by the sequence numbers of blocks */
     struct pt_kept *kept, *texts;         /* what the tables, and `process`, refer to */
     uint64_t text_bytes;

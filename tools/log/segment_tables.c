@@ -22,6 +22,25 @@ static const struct {
 #define FEW_IDS   (1u << 16)
 #define FEW_BYTES 4096u
 
+const uint8_t *pt_keep(struct pt_kept **list, const void *payload, size_t length)
+{
+    struct pt_kept *kept = pt_alloc(1, sizeof *kept + length);
+    if (length)
+        memcpy(kept->payload, payload, length);
+    kept->before = *list;
+    *list = kept;
+    return kept->payload;
+}
+
+void pt_free_kept(struct pt_kept **list)
+{
+    for (struct pt_kept *kept = *list, *before; kept; kept = before) {
+        before = kept->before;
+        free(kept);
+    }
+    *list = NULL;
+}
+
 static uint32_t highest_id(const struct pt_segment *segment, enum pt_table_kind kind)
 {
     uint64_t highest = (segment->size + segment->inflated) / tables[kind].least;

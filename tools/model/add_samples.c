@@ -77,8 +77,8 @@ void pt_adder_put_sums(struct pt_adder *adder, const struct pt_segment *segment)
     for (uint64_t at = 0; pt_sample_sums_next(&adder->thread_sums, &at, &sum);)
         put_thread(adder, segment, &sum, interval);
     for (uint64_t at = 0; pt_sample_sums_next(&adder->sums, &at, &sum);)
-        put_sample(adder, segment, &sum,
-                   request->no_stacks ? 0 : pt_id_map_node(&adder->ids, segment, sum.node), interval);
+        put_sample(adder, segment, &sum, request->no_stacks ? 0 : pt_id_map_node(&adder->ids, segment, sum.node),
+                   interval);
     if (adder->pools.sums)
         put_pools(adder, segment, interval);
     adder->pools.sums = false;

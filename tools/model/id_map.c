@@ -248,8 +248,8 @@ uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *seg
         if (pairs.bad || key >= PT_NONE || value >= PT_NONE)
             break;
         labels = pt_grow(labels, &capacity, (uint64_t)count + 1, sizeof *labels);
-        labels[count++] =
-            (struct pt_label){pt_id_map_string(ids, segment, (uint32_t)key), pt_id_map_string(ids, segment, (uint32_t)value)};
+        labels[count++] = (struct pt_label){pt_id_map_string(ids, segment, (uint32_t)key),
+                                            pt_id_map_string(ids, segment, (uint32_t)value)};
     }
     number = pt_add_label_set(ids->profile, labels, count);
     return remember(ids, PT_TABLE_LABELS, id, number);

@@ -181,7 +181,7 @@ struct pt_profile {
     uint64_t bin_ns; /* width of time bins; 0: intervals are those of the log */
     bool too_many;   /* there were more samples than most_samples, and some are not here */
 
-    struct pt_read_losses losses;      /* of all segments */
+    struct pt_read_losses losses;     /* of all segments */
     struct pt_sample_sums spare_sums; /* for the growing segment that is read next */
 
     bool waits; /* the main thread was seen to wait while threads without Python worked (pools.h) */

@@ -86,12 +86,12 @@ struct pt_load_request {
     bool served;
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
-    bool plain;    /* samples are not split by GIL */
-    bool whole;    /* nor by thread: they are of the process as a whole */
+    bool plain;     /* samples are not split by GIL */
+    bool whole;     /* nor by thread: they are of the process as a whole */
     bool no_stacks; /* nor by stack: all are at node 0 */
-    bool usage;    /* what processes had used at the end of each interval */
-    bool no_names; /* native frames keep the names that the log has for them */
-    bool callers;  /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
+    bool usage;     /* what processes had used at the end of each interval */
+    bool no_names;  /* native frames keep the names that the log has for them */
+    bool callers;   /* those without a name have their callers' (symbols/callers.h); not to compare profiles */
     /* timed: samples of different intervals stay apart, if their interval ends after timed_from_ns (unix); the others
      * have interval 0 and no thread. Where that would make more than most_samples (0: any number), intervals become
      * longer (time_bins.h) with merge_intervals; without, nothing is loaded. */

@@ -5,10 +5,13 @@
 #include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "../cli/options.h"
+#include "../compact/compact.h"
 #include "sender.h"
 
 #define NS_PER_SECOND UINT64_C(1000000000)
@@ -17,7 +20,8 @@
 #define PYROSCOPE_NS  (55 * 60 * NS_PER_SECOND) /* it refuses what is an hour old */
 #define LOCK_TRIES    10
 #define LOCK_WAIT_NS  (NS_PER_SECOND / 10)
-#define WAIT_NS       NS_PER_SECOND /* for a directory that is not there yet */
+#define COMPACT_NS    (600 * NS_PER_SECOND) /* between compactions */
+#define WAIT_NS       NS_PER_SECOND         /* for a directory that is not there yet */
 
 /* Returns the directory of the logs, where the state is. The caller frees. */
 static char *state_directory(const struct pt_cli *cli)
@@ -66,7 +70,7 @@ struct status_lines {
     PT_TABLE_OF(struct status_line) table;
 };
 
-static void add_state(void *data, const struct pt_push_state *state)
+static void add_state(void *data, struct pt_push_state *state)
 {
     struct status_lines *lines = data;
     struct pt_buffer text = {0};
@@ -142,11 +146,33 @@ static bool take_lock(struct pt_push_sender *sender, const char *directory, cons
     return false;
 }
 
+/* Compacts what the server has, in a process of its own that uses the CPU when nothing else does: it may take memory,
+ * and be killed at any time. A side-car may not be allowed to write there: what is in the way, `pyprof compact` says.
+ */
+static void compact(const char *directory, uint64_t *next_ns)
+{
+    uint64_t now = pt_clock_ns(CLOCK_MONOTONIC);
+    if (now < *next_ns || waitpid(-1, NULL, WNOHANG) == 0) /* the last one is still at work */
+        return;
+    *next_ns = now + COMPACT_NS;
+    pid_t self = getpid();
+    if (fork() != 0)
+        return;
+    struct pt_compacted compacted;
+    signal(SIGTERM, SIG_DFL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    setpriority(PRIO_PROCESS, 0, 19);
+    if (getppid() == self)
+        pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), NULL, &compacted);
+    _exit(0);
+}
+
 /* Sends windows until a signal comes, once all that there is. */
 static enum pt_push_end push(struct pt_push_sender *sender)
 {
     struct pt_push_reader *reader = sender->reader;
     uint64_t before = pt_clock_ns(CLOCK_MONOTONIC);
+    uint64_t compact_ns = before + COMPACT_NS / 10;
     uint32_t random = 0;
     bool said = false;
     /* Pushers that were started at once, on many hosts, do not send at once. */
@@ -171,6 +197,8 @@ static enum pt_push_end push(struct pt_push_sender *sender)
             return more ? PT_PUSH_LEFT : PT_PUSH_DONE;
         if (more || sender->stopping)
             continue;
+        if (!sender->once)
+            compact(reader->directory, &compact_ns);
         uint64_t took = pt_clock_ns(CLOCK_MONOTONIC) - begun;
         pt_push_wait(sender, took < reader->window_ns ? reader->window_ns - took : 0);
     }

@@ -186,8 +186,7 @@ void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, ui
 {
     const struct pt_push_state *state = reader->state;
     bool begins = !reader->follow;
-    reader->again =
-        begins && state->batch_to_ns > state->until_unix_ns && state->until_unix_ns >= state->batch_from_ns;
+    reader->again = begins && state->batch_to_ns > state->until_unix_ns && state->until_unix_ns >= state->batch_from_ns;
     if (begins)
         begin(reader);
     if (reader->again) {

@@ -3,12 +3,14 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <sys/stat.h>
 
 #include "../base/gzip.h"
 #include "../load/growing_file.h"
 
-#define HEAD "pyprof-push 1\n"
-#define NONE "-"
+#define NS_PER_SECOND UINT64_C(1000000000)
+#define HEAD          "pyprof-push 1\n"
+#define NONE          "-"
 
 static bool same_file(const void *files, uint32_t number, const void *name)
 {
@@ -67,6 +69,14 @@ struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char 
         pt_index_add(&state->files.index, pt_hash_bytes(name, strlen(name)), number);
     }
     return &state->files.items[number];
+}
+
+bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status)
+{
+    const struct pt_push_file *file = pt_push_state_find(state, name);
+    if (!file)
+        return pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, state->until_unix_ns);
+    return file->inode == status->st_ino && file->base == file->read && file->base >= (uint64_t)status->st_size;
 }
 
 void pt_push_state_forget_files(struct pt_push_state *state)

@@ -130,8 +130,7 @@ int pt_push_lock(const char *directory, const char *target, long *pid)
     return fd;
 }
 
-uint32_t pt_push_each_state(const char *directory, void (*each)(void *data, const struct pt_push_state *state),
-                            void *data)
+uint32_t pt_push_each_state(const char *directory, void (*each)(void *data, struct pt_push_state *state), void *data)
 {
     DIR *entries = opendir(directory);
     uint32_t count = 0;

@@ -10,13 +10,13 @@
 #include "../load/growing_file.h"
 #include "../model/frame_text.h"
 
-#define NS      UINT64_C(1000000000)
+#define NS       UINT64_C(1000000000)
 #define RECENT_S 60
-#define READ_NS (2 * NS)  /* at one time: requests wait meanwhile */
-#define BUSY_NS (2 * NS)  /* over which `cores` is computed at least */
-#define SPARE   (1u << 20)
-#define OTHERS  "(others)"
-#define NONE    "(none)"
+#define READ_NS  (2 * NS) /* at one time: requests wait meanwhile */
+#define BUSY_NS  (2 * NS) /* over which `cores` is computed at least */
+#define SPARE    (1u << 20)
+#define OTHERS   "(others)"
+#define NONE     "(none)"
 
 /* Logs that nothing wrote to lately, of no process that runs, are left out until they grow. Names begin with the pid:
  * they are not opened. */
@@ -114,7 +114,8 @@ static struct pt_counted_process *process_at(struct pt_counters *counters, uint3
     while (counters->processes.count <= number) {
         const char *instance = pt_string(profile, profile->processes.items[counters->processes.count].instance);
         uint32_t hash = pt_hash_bytes(instance, strlen(instance)),
-                 earlier = pt_index_find(&counters->earlier.index, hash, same_instance, counters->earlier.items, instance);
+                 earlier =
+                     pt_index_find(&counters->earlier.index, hash, same_instance, counters->earlier.items, instance);
         struct pt_counted_process process = {0};
         if (earlier != PT_NONE)
             process = counters->earlier.items[earlier];

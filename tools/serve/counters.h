@@ -39,7 +39,7 @@ struct pt_counters {
     uint64_t now_unix_ns, read_ns;
     uint64_t spare; /* nodes that the reader may know besides twice those that it began with */
     uint32_t begins;
-    struct pt_push_state places;                                 /* of the logs, when the reader began again */
+    struct pt_push_state places;                               /* of the logs, when the reader began again */
     PT_TABLE_OF(struct pt_counted_process) processes, earlier; /* earlier: as they were then */
     PT_TABLE_OF(struct pt_counted_endpoint) endpoints;
     struct pt_counted sum;
