@@ -479,3 +479,12 @@ for line in open("profiles.json"):
 assert windows and total == int(sys.argv[1]), (windows, total, sys.argv[1])
 PY
 }
+
+# bats test_tags=long
+@test "a day in minutes, beside compact: the server has each nanosecond once, and windows meet but where the clock was set" {
+    gcc -O1 -shared -fPIC -o set_clock.so "$WORKLOADS/lib/set_clock.c"
+    serve
+    written=$(/usr/bin/python3 "$ROOT/tests/bats/lib/day.py" "$PYPROF" "$PWD/set_clock.so" "otlp+http://127.0.0.1:$PORT")
+    [ "$(each_once)" = "$written" ] && [ "$(shown)" = "$written" ] || fail "$(each_once) of $written, report has $(shown)"
+    [ "$(/usr/bin/python3 "$SERVER" breaks taken)" -eq 2 ] || fail "$(/usr/bin/python3 "$SERVER" breaks taken) breaks"
+}

@@ -3,6 +3,7 @@
     push_server.py PORT_FILE LOG MODE_FILE [CERTIFICATE KEY]   serves on a port of 127.0.0.1, which it writes to PORT_FILE
     push_server.py sum LOG [SERVICE]                           prints the CPU time of all profiles that were taken
     push_server.py windows LOG                                 checks that no time is in two windows, prints their number
+    push_server.py breaks LOG                                  prints how often a window did not begin where the last one ended
 
 MODE_FILE says what becomes of requests: "ok"; a status, which may have a Retry-After after it; "smaller N": 413 for more than
 N samples; "never", "slow S": an answer that does not come, or after S seconds; "drop", "half": the connection ends before it, or
@@ -285,10 +286,18 @@ def windows(path):
     return len(found)
 
 
+def breaks(path):
+    found = [(p["time"], p["duration"]) for p in taken(path)]
+    found = [window for window, last in zip(found, [None] + found) if window != last]
+    return sum(start + length != then for (start, length), (then, _) in zip(found, found[1:]))
+
+
 if __name__ == "__main__":
     if sys.argv[1] == "sum":
         print(sum(p["sum"] for p in taken(sys.argv[2]) if len(sys.argv) < 4 or p["service"] == sys.argv[3]))
     elif sys.argv[1] == "windows":
         print(windows(sys.argv[2]))
+    elif sys.argv[1] == "breaks":
+        print(breaks(sys.argv[2]))
     else:
         serve(*sys.argv[1:])
