@@ -262,6 +262,39 @@ PY
     done
 }
 
+@test "what a server says it has taken is not sent again, though its answer never ends" {
+    record 0.5
+    serve
+    for protocol in pyroscope otlp parca; do
+        : >taken
+        echo endless >mode
+        push $protocol --timeout 1s
+        echo ok >mode
+        push $protocol
+        [ "$(sum)" = "$(shown)" ] || fail "$protocol: $(sum), report has $(shown)"
+    done
+}
+
+@test "what push needs does not grow with the logs, and little with their number" {
+    serve
+    # used PROCESSES INTERVALS: KB at most, for windows of the same length
+    used() {
+        mkdir pyprof.out
+        "$BUILD/bench/grow_logs" pyprof.out "$1" "$2" 10 >ready 3>&- &
+        PROGRAM=$!
+        wait_until 60 grep -q ready ready
+        kill -9 "$PROGRAM"
+        /usr/bin/python3 -c 'import resource, subprocess, sys
+subprocess.run(sys.argv[1:], check=True)
+print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$PYPROF" push --once --window 10s --to "otlp+http://127.0.0.1:$PORT" pyprof.out 2>push.err
+        rm -r pyprof.out ready
+    }
+    short=$(used 50 300)
+    long=$(used 50 3000)
+    many=$(used 200 300)
+    [ "$long" -lt $((short * 5 / 4)) ] && [ "$many" -lt $((short * 2)) ] || fail "$short KB, ten times as long $long KB, four times as many $many KB"
+}
+
 @test "a window that is refused is given up and counted, a large one is divided" {
     record 1
     cp -r pyprof.out again

@@ -170,6 +170,8 @@ static void judge(struct pt_answer *answer, struct text head, struct text type, 
         answer->hint = "that is another kind of server, or a proxy before it: check the URL";
         return;
     }
+    /* The status is the server's word (RFC 9110, 15.3): it has taken the profile, also if its answer then breaks off or
+     * never ends. Sent again, it would count twice where profiles have no id. */
     if (status >= 200 && status < 300) {
         answer->verdict = is_partial(answer, type, body) ? PT_VERDICT_REFUSED : PT_VERDICT_TAKEN;
         return;

@@ -17,6 +17,8 @@
 
 #define CONNECTIONS  64
 #define MOST_WAITING 32 /* for their commands: others are answered meanwhile */
+#define MOST_WINDOWS 24 /* of these, for the end of their profile, minutes from now: other commands have a place, too  \
+                         */
 #define MOST_RUNNING 2
 #define MOST_HELD    (2 * PT_JOB_MOST_BYTES) /* bytes of answers that clients have not taken yet */
 #define NS           UINT64_C(1000000000)
@@ -60,10 +62,23 @@ static struct pt_connection *make_place(struct server *server)
     return oldest;
 }
 
+/* Returns whether too many commands wait or run, with this one. */
+static bool is_too_much(const struct server *server, const struct pt_connection *connection)
+{
+    unsigned commands = 0, windows = 0;
+    for (unsigned i = 0; i < CONNECTIONS; i++) {
+        const struct pt_connection *at = &server->connections[i];
+        bool is_command = at->stage == PT_WAITING || at->stage == PT_RUNNING;
+        commands += is_command;
+        windows += is_command && at->answer.urgent;
+    }
+    return commands > MOST_WAITING || (connection->answer.urgent && windows > MOST_WINDOWS);
+}
+
 static void read_request(struct server *server, struct pt_connection *connection)
 {
     pt_connection_read(connection, server->service, server->access);
-    if (connection->stage == PT_WAITING && count_of(server, PT_WAITING) + count_of(server, PT_RUNNING) > MOST_WAITING)
+    if (connection->stage == PT_WAITING && is_too_much(server, connection))
         pt_connection_refuse(connection, PT_HTTP_BUSY, "too many requests at once");
 }
 

@@ -7,7 +7,7 @@
 
 MODE_FILE says what becomes of requests: "ok"; a status, which may have a Retry-After after it; "smaller N": 413 for more than
 N samples; "never", "slow S": an answer that does not come, or after S seconds; "drop", "half": the connection ends before it, or
-in it, though the profile was taken; "page", "moved": a server of another kind; "partial". LOG has a line of JSON for each request.
+in it, though the profile was taken; "endless": it does not end; "page", "moved": a server of another kind; "partial". LOG has a line of JSON for each request.
 """
 
 import base64
@@ -253,6 +253,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if mode == "half":
             self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\nx" % kind.encode())
             return None
+        if mode == "endless":
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: %s\r\nContent-Length: 100\r\n\r\nx" % kind.encode())
+            time.sleep(600)
         if mode == "partial":
             return self.answer(200, b"\n\x0d\x08\x01\x12\x09too small", kind)
         return self.answer(200, empty, kind)
