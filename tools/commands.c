@@ -331,7 +331,9 @@ static const struct pt_command commands[] = {
      "The logs are the spool: a file push-*.state in DIR says what the server has, so that nothing is lost and nothing "
      "sent twice when the server or this program is away for hours; at most the window that was on its way when this "
      "program was killed, under the same id. Pyroscope takes nothing older than an hour: such windows are counted as "
-     "lost. It ends by SIGTERM, after the last window, within ten seconds.\n\n"
+     "lost. It ends by SIGTERM, after the last window, within ten seconds.\n"
+     "While it runs it also compacts what was sent and is older than an hour (pyprof compact), at the lowest priority. "
+     "What the server does not have stays as it is, for a day after this program was last there.\n\n"
      "service.name is --service, else OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES of the process, else of this "
      "program, else the name of the script. Other attributes of OTEL_RESOURCE_ATTRIBUTES are sent, and of Kubernetes "
      "POD_NAMESPACE, POD_NAME, CONTAINER_NAME and NODE_NAME, else the host's name.\n"
@@ -370,7 +372,8 @@ static const struct pt_command commands[] = {
      "hundred "
      "megabytes. A file is replaced as a whole; commands may read it meanwhile, and what is interrupted has changed "
      "nothing. Files of "
-     "other users, renamed and damaged ones stay as they are.\n"
+     "other users, renamed and damaged ones stay as they are, and so does what 'pyprof push' has yet to send, while it "
+     "runs or did in the last day. It compacts itself what it has sent: a timer is for directories without it.\n"
      "DIR is a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY ".",
      "pyprof compact /var/lib/pyprof"},
     {COMMAND(serve), "[OPTIONS] [DIR]", "Serves a directory of profiles by HTTP: a live page, pprof, Prometheus, JSON",

@@ -262,6 +262,32 @@ PY
     done
 }
 
+@test "what was sent is compacted by the pusher; what was not stays, whoever compacts" {
+    record 0.5
+    serve
+    push otlp
+    touch -d '2 hours ago' pyprof.out/*.pyprof
+    # as if it had grown since
+    sent=$(ls pyprof.out/*.pyprof | head -n 1)
+    cp -p "$sent" whole
+    head -c -1 whole >shorter
+    /usr/bin/python3 - pyprof.out/push-*.state "$sent" "$(stat -c %s shorter)" <<'PY'
+import os, re, sys, zlib
+text, name = open(sys.argv[1]).read(), os.path.basename(sys.argv[2])
+text = re.sub(r"(?m)^file .* %s\n" % re.escape(name), "", text)
+text = text[: text.index("\nend ") + 1] + "file %s %s %d %s\n" % (sys.argv[3], sys.argv[3], os.stat(sys.argv[2]).st_ino, name)
+open(sys.argv[1], "w").write(text + "end %08x\n" % zlib.crc32(text.encode()))
+PY
+    "$PYPROF" compact pyprof.out 2>said.txt
+    grep -q "1 file stays until 'pyprof push' has sent it" said.txt || fail "$(cat said.txt)"
+    cmp whole "$sent"
+    "$PYPROF" push --window 1s --to "otlp+http://127.0.0.1:$PORT" pyprof.out 2>pusher.err 3>&- &
+    PUSHER=$!
+    wait_until 30 eval '! cmp -s whole "$sent"'
+    stop_pusher
+    [ "$(each_once)" = "$(shown)" ] || fail "$(each_once), report has $(shown)"
+}
+
 @test "what a server says it has taken is not sent again, though its answer never ends" {
     record 0.5
     serve

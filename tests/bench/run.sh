@@ -9,10 +9,14 @@ unset LD_PRELOAD "${!PYPROF_@}"
 # shellcheck source=tests/bats/lib/pythons.sh
 . tests/bats/lib/pythons.sh
 BUILD=${BUILD:-build}
-parts=(load instructions walks rows costs page applications)
+parts=(load pushing instructions walks rows costs page applications)
 
 load() {
     tests/bench/load.sh "$BUILD"
+}
+
+pushing() {
+    python3 tests/bench/pushing.py "$BUILD"
 }
 
 instructions() {

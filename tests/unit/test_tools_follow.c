@@ -163,6 +163,34 @@ TEST(logs_grow_that_threads_have_read)
         fixture_end(&logs[i].fixture);
 }
 
+/* As compact replaces it, when a part of it was read. */
+TEST(a_log_that_is_replaced_in_the_middle_is_read_to_its_end)
+{
+    enum { BLOCKS = 40, BYTES = 1 << 20 };
+    static char block[BYTES / 2];
+    struct log log;
+    struct pt_follow *follow;
+    begin_log(&log, paths[0], 0, names[0], 0);
+    for (int i = 0; i < BLOCKS; i++)
+        fixture_block(&log.fixture, TYPE, block, sizeof block);
+    end_log(&log);
+    for (uint64_t ns = 10000;; ns *= 2) { /* until it ends in the middle */
+        follow = follow_all(UINT64_MAX);
+        if (!pt_follow_read(follow, ns) && follow->read)
+            break;
+        pt_follow_free(follow);
+        assert_true(ns < UINT64_C(10000000000));
+    }
+    fixture_write("other", log.fixture.file.data, log.fixture.file.length);
+    assert_int_equal(rename("other", paths[0]), 0);
+    while (!pt_follow_read(follow, UINT64_MAX))
+        ;
+    assert_int_equal(ns_of(follow->profile, "shared", "a", true), FIRST_NS + SECOND_NS);
+    assert_int_equal(ns_of(follow->profile, "late", "a", false), SECOND_NS);
+    pt_follow_free(follow);
+    fixture_end(&log.fixture);
+}
+
 /* Nothing in the files' names says that they are of one process. */
 TEST(parts_of_one_process_count_once)
 {

@@ -3,6 +3,7 @@
 #include "tools/push/target.h"
 #include "tools/sent/state.h"
 #include "unit.h"
+#include <sys/stat.h>
 
 TEST(urls_name_the_protocol_and_become_an_endpoint)
 {
@@ -62,6 +63,31 @@ TEST(headers_are_those_of_the_environment_or_of_a_file_and_never_two_in_a_line)
     assert_string_equal(pairs.items[before + 1].value, "t1");
     assert_false(pt_pairs_read_headers(&pairs, "X-A: 1\nBearer c\n"));
     assert_int_equal(pairs.count, before + 2);
+}
+
+TEST(a_file_is_sent_when_all_of_it_is)
+{
+    const uint64_t s = 1000000000;
+    struct pt_push_state state = {.until_unix_ns = 10000 * s};
+    struct stat file = {.st_size = 100, .st_ino = 7};
+    file.st_mtim.tv_sec = 9000;
+    assert_true(pt_push_state_has(&state, "a", &file)); /* it was forgotten long after it was written */
+    file.st_mtim.tv_sec = 9990;
+    assert_false(pt_push_state_has(&state, "a", &file));
+    file.st_mtim.tv_sec = 9000;
+    struct pt_push_file *known = pt_push_state_file(&state, "a");
+    known->base = known->read = 50;
+    known->inode = 7;
+    assert_false(pt_push_state_has(&state, "a", &file));
+    known->read = 100; /* it is being sent */
+    assert_false(pt_push_state_has(&state, "a", &file));
+    known->base = 100;
+    assert_true(pt_push_state_has(&state, "a", &file));
+    file.st_ino = 8; /* it was compacted */
+    assert_true(pt_push_state_has(&state, "a", &file));
+    file.st_mtim.tv_sec = 9990;
+    assert_false(pt_push_state_has(&state, "a", &file));
+    pt_push_state_free(&state);
 }
 
 TEST(a_service_is_called_as_its_script)

@@ -345,15 +345,6 @@ bool pt_follow_is_stale(const struct pt_follow *follow, uint64_t spare)
     return follow->stale || (follow->weight && weight_of(follow) > 2 * follow->weight + spare);
 }
 
-void pt_follow_forget_times(struct pt_follow *follow)
-{
-    struct pt_profile *profile = follow->profile;
-    profile->requests.count = 0;
-    pt_index_free(&profile->requests.index);
-    profile->intervals.count = 1; /* the time of item 0 is not read */
-    pt_index_free(&profile->intervals.index);
-}
-
 void pt_follow_free(struct pt_follow *follow)
 {
     for (uint32_t i = 0; i < follow->sources.count; i++) {

@@ -53,9 +53,6 @@ uint64_t pt_follow_next(const struct pt_follow *follow);
  * that, and `spare` nodes besides. */
 bool pt_follow_is_stale(const struct pt_follow *follow, uint64_t spare);
 
-/* Forgets the times of what was taken out of the profile, and the requests. */
-void pt_follow_forget_times(struct pt_follow *follow);
-
 /* Returns whether the process may still run: its log does not say that it ended, and if it ran on this machine, it
  * exists or wrote recently. */
 bool pt_follow_is_alive(const struct pt_follow *follow, uint32_t process, uint64_t now_unix_ns);

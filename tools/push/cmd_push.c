@@ -171,7 +171,7 @@ static void compact(const char *directory, uint64_t *next_ns)
 static enum pt_push_end push(struct pt_push_sender *sender)
 {
     struct pt_push_reader *reader = sender->reader;
-    uint64_t compact_ns = pt_clock_ns(CLOCK_MONOTONIC) + COMPACT_NS / 10;
+    uint64_t compact_ns = 0;
     uint64_t before = pt_clock_ns(CLOCK_MONOTONIC) - reader->window_ns; /* if the clock was set back meanwhile */
     uint32_t random = 0;
     bool said = false;

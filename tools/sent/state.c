@@ -74,9 +74,9 @@ struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char 
 bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status)
 {
     const struct pt_push_file *file = pt_push_state_find(state, name);
-    if (!file)
+    if (!file || file->inode != status->st_ino)
         return pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, state->until_unix_ns);
-    return file->inode == status->st_ino && file->base == file->read && file->base >= (uint64_t)status->st_size;
+    return file->base == file->read && file->base >= (uint64_t)status->st_size;
 }
 
 void pt_push_state_forget_files(struct pt_push_state *state)

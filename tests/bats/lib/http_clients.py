@@ -161,6 +161,7 @@ def waiting():
         client.sendall(b"GET /debug/pprof/profile?seconds=600 HTTP/1.1\r\n" + HOST + b"\r\n")
     is_there()
     expect("one more profile", get("/debug/pprof/profile?seconds=1")[0], 503)
+    expect("another command", get("/api/runs.json")[0], 200)
     for client in clients:
         client.close()
     until(lambda: get("/api/runs.json")[0] == 200, "there is room again")
