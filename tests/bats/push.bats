@@ -122,6 +122,10 @@ requests() {
     grep -c "\"status\": $1" taken || true
 }
 
+differ() {
+    ! cmp -s "$1" "$2"
+}
+
 has_taken() {
     [ "$(requests 200)" -ge "$1" ]
 }
@@ -268,7 +272,8 @@ PY
     push otlp
     touch -d '2 hours ago' pyprof.out/*.pyprof
     # as if it had grown since
-    sent=$(ls pyprof.out/*.pyprof | head -n 1)
+    logs=(pyprof.out/*.pyprof)
+    sent=${logs[0]}
     cp -p "$sent" whole
     head -c -1 whole >shorter
     /usr/bin/python3 - pyprof.out/push-*.state "$sent" "$(stat -c %s shorter)" <<'PY'
@@ -283,7 +288,7 @@ PY
     cmp whole "$sent"
     "$PYPROF" push --window 1s --to "otlp+http://127.0.0.1:$PORT" pyprof.out 2>pusher.err 3>&- &
     PUSHER=$!
-    wait_until 30 eval '! cmp -s whole "$sent"'
+    wait_until 30 differ whole "$sent"
     stop_pusher
     [ "$(each_once)" = "$(shown)" ] || fail "$(each_once), report has $(shown)"
 }

@@ -17,8 +17,7 @@
 
 #define CONNECTIONS  64
 #define MOST_WAITING 32 /* for their commands: others are answered meanwhile */
-#define MOST_WINDOWS 24 /* of these, for the end of their profile, minutes from now: other commands have a place, too  \
-                         */
+#define MOST_WINDOWS 24 /* of these for the end of a window, which may be minutes away */
 #define MOST_RUNNING 2
 #define MOST_HELD    (2 * PT_JOB_MOST_BYTES) /* bytes of answers that clients have not taken yet */
 #define NS           UINT64_C(1000000000)

@@ -47,8 +47,8 @@ class Process:
         tables = {STRINGS: [varint(len(n)) + n.encode() for n in names], THREADS: [record(self.pid, 1, clock(self.begin), 1)],
                   CODES: [record(3 + i, 2, 10) for i in range(self.functions)], FRAMES: [record(2, 1 + i, 11) for i in range(self.functions)],
                   NODES: [varint(1 + i) + varint(1 + i) for i in range(self.functions)]}
-        who = [(1, b"day"), (2, b"day-%d" % self.pid), (3, 0), (4, self.pid), (5, self.ppid), (10, b"app.py\0"), (15, clock(self.begin)), (16, 10000000)]
-        head = b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + self.block(PROCESS, self.fields(who))
+        process = [(1, b"day"), (2, b"day-%d" % self.pid), (3, 0), (4, self.pid), (5, self.ppid), (10, b"app.py\0"), (15, clock(self.begin)), (16, 10000000)]
+        head = b"PYPROF\r\n" + struct.pack("<II", 1, 0x01020304) + self.block(PROCESS, self.fields(process))
         return head + b"".join(self.block(kind, varint(1) + b"".join(tables[kind])) for kind in sorted(tables))
 
     def interval(self):
