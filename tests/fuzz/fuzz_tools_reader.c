@@ -16,17 +16,22 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* As `top` reads: a file that grows, piece by piece. */
-static void read_growing(const uint8_t *data, size_t size)
+/* As `top` reads: a file that grows, piece by piece; or as `push` does, up to times of which each piece has a later
+ * one.
+ */
+static void read_growing(const uint8_t *data, size_t size, bool windows)
 {
-    const struct pt_load_request request = {.timed = true, .timed_from_ns = 1, .select.join_pools = true};
+    const struct pt_load_request request = {
+        .timed = !windows, .timed_from_ns = !windows, .whole = windows, .select.join_pools = true};
+    struct pt_growing_part part = {.counts = true};
     struct pt_profile *profile = pt_profile_new(&request);
     struct pt_growing *growing = pt_growing_new(profile, "growing");
     uint64_t end = 0;
     for (size_t length = 0; length < size;) {
         size_t piece = 1 + data[length] % 64;
         length = length + piece < size ? length + piece : size;
-        if (pt_growing_read(growing, data + end, length - end, &end, NULL) != PT_READ_OK)
+        part.until_unix_ns = part.compacted_until_unix_ns = UINT64_C(1) << (length < 63 ? length : 63);
+        if (pt_growing_read(growing, data + end, length - end, &end, windows ? &part : NULL) != PT_READ_OK)
             break;
         bool ends = end && pt_segment_begins(data + end, length - end);
         if (ends || piece > 32)
@@ -124,7 +129,8 @@ static void read_all(const void *data, size_t size)
     read_traces(data, size);
     read_bins(data, size, PT_KEEP_SAMPLES);
     read_bins(data, size, PT_KEEP_STACKS);
-    read_growing(data, size);
+    read_growing(data, size, false);
+    read_growing(data, size, true);
 }
 
 static uint64_t cpu_ns_of(const void *data, size_t size)
