@@ -113,16 +113,39 @@ static int by_all(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct pt_sample));
 }
 
+/* Numbers follow the order in which things were first needed: in their place comes what they mean. */
+static void name_all(struct pt_profile *profile)
+{
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        struct pt_sample *sample = &profile->samples.items[i];
+        const struct pt_thread *thread = &profile->threads.items[sample->thread];
+        const struct pt_label_set *set = &profile->label_sets.items[sample->labels];
+        const char *name = pt_string(profile, thread->name);
+        sample->thread = pt_hash_bytes(name, strlen(name)) + (uint32_t)thread->tid;
+        sample->node = profile->frames.items[profile->nodes.items[sample->node].frame].line;
+        sample->labels = set->count ? (uint8_t)pt_string(profile, profile->labels.items[set->first].value)[1] : 0;
+    }
+    for (uint32_t i = 0; i < profile->requests.count; i++)
+        profile->requests.items[i].endpoint = (uint8_t)pt_string(profile, profile->requests.items[i].endpoint)[1];
+}
+
+enum way { WHOLE, PIECEWISE, BY_WINDOWS, WAYS };
+
 /* All that the bytes say, in an order of its own. */
-static struct pt_profile *read_log(const void *data, size_t size, bool piecewise)
+static struct pt_profile *read_log(const void *data, size_t size, enum way way)
 {
     struct pt_profile *profile = pt_profile_new(NULL);
-    if (piecewise) {
+    if (way != WHOLE) {
         struct pt_growing *growing = pt_growing_new(profile, "log");
-        uint64_t end = 0;
-        for (size_t length = 0; length < size;) {
+        struct pt_growing_part part = {.counts = true};
+        uint64_t end = 0, until = START_NS;
+        for (size_t length = 0; length < size && way == PIECEWISE;) {
             length = length + 5000 < size ? length + 5000 : size;
             assert_int_equal(pt_growing_read(growing, (const char *)data + end, length - end, &end, NULL), PT_READ_OK);
+        }
+        for (; way == BY_WINDOWS && (until == START_NS || pt_growing_later(growing)); until += 11 * MINUTE) {
+            part.until_unix_ns = part.compacted_until_unix_ns = until;
+            assert_int_equal(pt_growing_read(growing, (const char *)data + end, size - end, &end, &part), PT_READ_OK);
         }
         pt_growing_add(growing);
         pt_growing_free(growing);
@@ -130,13 +153,14 @@ static struct pt_profile *read_log(const void *data, size_t size, bool piecewise
         assert_int_equal(pt_profile_add_segment(profile, data, size, "log"), PT_READ_OK);
     }
     pt_profile_finish(profile);
+    name_all(profile);
     qsort(profile->samples.items, profile->samples.count, sizeof(struct pt_sample), by_all);
     return profile;
 }
 
-static void assert_says_the_same(const struct pt_buffer *bytes, const struct pt_profile *whole, bool piecewise)
+static void assert_says_the_same(const struct pt_buffer *bytes, const struct pt_profile *whole, enum way way)
 {
-    struct pt_profile *profile = read_log(bytes->data, bytes->length, piecewise);
+    struct pt_profile *profile = read_log(bytes->data, bytes->length, way);
     assert_int_equal(profile->losses.damaged_blocks + profile->losses.damaged_records, 0);
     assert_int_equal(profile->losses.missing_blocks + profile->losses.unknown_blocks, 0);
     assert_int_equal(profile->samples.count, whole->samples.count);
@@ -174,14 +198,14 @@ TEST(every_sum_stays_whatever_the_intervals)
 {
     struct fixture log;
     write_log(&log);
-    struct pt_profile *whole = read_log(log.file.data, log.file.length, false);
+    struct pt_profile *whole = read_log(log.file.data, log.file.length, WHOLE);
     PT_AUTO_BUFFER minutes = compacted(log.file.data, log.file.length, MINUTE);
     PT_AUTO_BUFFER hours = compacted(minutes.data, minutes.length, HOUR);
     PT_AUTO_BUFFER at_once = compacted(log.file.data, log.file.length, HOUR);
-    for (int piecewise = 0; piecewise < 2; piecewise++) {
-        assert_says_the_same(&minutes, whole, piecewise);
-        assert_says_the_same(&hours, whole, piecewise);
-        assert_says_the_same(&at_once, whole, piecewise);
+    for (enum way way = 0; way < WAYS; way++) {
+        assert_says_the_same(&minutes, whole, way);
+        assert_says_the_same(&hours, whole, way);
+        assert_says_the_same(&at_once, whole, way);
     }
     assert_true(5 * minutes.length < log.file.length);
     assert_true(4 * hours.length < minutes.length);
@@ -213,7 +237,7 @@ TEST(damaged_files_are_left_and_a_cut_block_is_not_damage)
     fixture_example(&log, 100, 0);
     for (size_t at = sizeof(struct pp_log_file_header); at < log.file.length; at += 3) {
         log.file.data[at] ^= 0x41;
-        struct pt_profile *profile = read_log(log.file.data, log.file.length, false);
+        struct pt_profile *profile = read_log(log.file.data, log.file.length, WHOLE);
         bool said = profile->losses.damaged_blocks || profile->losses.damaged_bytes;
         if (said)
             assert_false(compact(log.file.data, log.file.length, MINUTE, &bytes, &why));
@@ -245,7 +269,7 @@ TEST(forged_blocks_are_damage)
         if (i < 2)
             assert_int_equal(compress(deflated, &length, (const Bytef *)texts[i], lengths[i]), Z_OK);
         fixture_block(&log, PP_BLOCK_DEFLATED, deflated, i < 2 ? length : 100);
-        struct pt_profile *profile = read_log(log.file.data, log.file.length, false);
+        struct pt_profile *profile = read_log(log.file.data, log.file.length, WHOLE);
         assert_int_equal(profile->losses.damaged_blocks, 1);
         assert_int_equal(pt_profile_cpu_ns(profile), FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS);
         pt_profile_free(profile);
