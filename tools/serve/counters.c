@@ -23,7 +23,8 @@
 static bool begin_file(void *data, const struct stat *status, struct pt_growing_file *source)
 {
     const struct pt_counters *counters = data;
-    const struct pt_push_file *file = pt_push_state_find(&counters->places, source->path);
+    const struct pt_push_file *file =
+        pt_push_state_find(&counters->places, pt_push_name(counters->directory, source->path));
     source->from = file ? file->base : 0;
     source->timed = !file;
     source->since_unix_ns = counters->since_unix_ns;
@@ -215,7 +216,7 @@ static void begin_again(struct pt_counters *counters)
     counters->earlier.count = counters->processes.count;
     counters->earlier.index = counters->processes.index;
     memset(&counters->processes, 0, sizeof counters->processes);
-    pt_push_state_note(&counters->places, counters->follow, "", true);
+    pt_push_state_note(&counters->places, counters->follow, counters->directory, true);
     pt_follow_free(counters->follow);
     counters->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - RECENT_S * NS;
     begin(counters);
