@@ -53,8 +53,10 @@ static const struct pt_option
     format = OPTION('f', "format", "NAME", PT_TEXT, format, PT_FORMATS(WORD),
                     "the format, below; to stdout unless -o is given"),
     from = OPTION(0, "from", "TIME", PT_WHEN, request.select.from, NULL,
-                  "only what ran from this time on, of the run: 90, 1m30s, 250ms; -5m: before its end, or before now "
-                  "while it runs; of day: 14:05, 14:05:30; of a date: 2026-11-27, '2026-11-27 14:05', "
+                  "only what ran from this time on, of the run: 90, 1m30s, 250ms; -5m: before its end, or before "
+                  "now while it runs; ready: what each process ran from its first request, job or test on, or where "
+                  "it has none, its first code outside of imports: from the log's interval on, of a second mostly, and "
+                  "without its imports; of day: 14:05, 14:05:30; of a date: 2026-11-27, '2026-11-27 14:05', "
                   "2026-11-27T14:05:00Z, yesterday"),
     full = FLAG(0, "full", full, "all tables, instead of the answer on one screen"),
     gil = FLAG('g', "gil", gil, "tell CPU time with the GIL apart from that without it"),
@@ -106,8 +108,8 @@ static const struct pt_option
                     "only threads with this id, or with a name that matches this pattern"),
     status = FLAG(0, "status", status, "print what was sent from DIR, and what was lost"),
     threads = FLAG('t', "threads", threads, "tell threads apart"),
-    to =
-        OPTION(0, "to", "TIME", PT_WHEN, request.select.to, NULL, "only what ran before this time, as --from takes it"),
+    to = OPTION(0, "to", "TIME", PT_WHEN, request.select.to, NULL,
+                "only what ran before this time, as --from takes it; ready: only start-up"),
     rows = OPTION('n', "top", "N", PT_NUMBER, top, NULL, "rows of each table (default: 10)"),
     service = OPTION(0, "service", "NAME", PT_TEXT, service, NULL,
                      "name of the service, for all processes (default: OTEL_SERVICE_NAME, else the script's name)"),

@@ -642,6 +642,30 @@ print(int(1000 * sum(row["self_ns"] for row in report["python"] if row["text"].s
     done
 }
 
+@test "--from ready leaves out imports, --to ready leaves these, and both have everything once" {
+    echo 'import time
+def use(end):
+    while time.process_time() < end: pass
+use(time.process_time() + 0.4)' >slow_import.py
+    echo 'import slow_import
+slow_import.use(slow_import.time.process_time() + 0.4)' >app.py
+    profiled "$PYTHON" app.py
+    "$PYPROF" report --from ready >screen.txt
+    grep -qE '^After start-up: 0\.[0-9]+ of 0\.[0-9]+ s CPU; the rest: --to ready$' screen.txt || fail "$(cat screen.txt)"
+    sums() {
+        "$PYPROF" export --format collapsed "$@" | awk '{sum += $NF} /_find_and_load/ {imports += $NF} END {printf "%d %d\n", sum, imports}'
+    }
+    read -r all imports <<<"$(sums)"
+    read -r after in_after <<<"$(sums --from ready)"
+    read -r before in_before <<<"$(sums --to ready)"
+    [ $((before + after)) -eq "$all" ] && [ "$in_after" -eq 0 ] && [ "$in_before" -eq "$imports" ] && [ "$after" -gt $((all / 4)) ] ||
+        fail "all $all $imports, after $after $in_after, before $before $in_before"
+    rm -r pyprof.out
+    profiled "$PYTHON" -c 'import slow_import'
+    ! "$PYPROF" report --from ready 2>err.txt || fail "$("$PYPROF" report --from ready)"
+    lines_of err.txt 1 'fits --from ready: no process was ever ready'
+}
+
 @test "what fits no sample names the options that were given and what there is" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
     refused() {

@@ -93,6 +93,22 @@ TEST(time_and_processes_select)
     }
 }
 
+/* The first request that is counted ends the start. */
+TEST(requests_are_after_the_start)
+{
+    const struct pt_load_request first = {.keep = PT_KEEP_SUMS, .ready = true};
+    const struct pt_load_request parts[] = {{.select.from.ready = true}, {.select.to.ready = true}};
+    for (unsigned i = 0; i < 2; i++) {
+        struct pt_profile *earlier = pt_profile_new(&first), *profile = pt_profile_new(&parts[i]);
+        add_segment(earlier, 0, "one");
+        profile->earlier = earlier;
+        add_segment(profile, 0, "one");
+        assert_int_equal(pt_has_requests(profile), !i);
+        pt_profile_free(profile);
+        pt_profile_free(earlier);
+    }
+}
+
 TEST(what_was_not_selected_has_no_endpoint)
 {
     struct pt_profile *profile = pt_profile_new(NULL);

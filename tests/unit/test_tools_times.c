@@ -41,6 +41,13 @@ TEST(times_of_the_run_and_before_its_end)
     assert_int_equal(when_of("-250ms").before_end_ns, 250000000);
 }
 
+TEST(ready_is_of_no_clock)
+{
+    const struct pt_when when = when_of("ready");
+    assert_true(when.ready && pt_when_is_given(&when));
+    assert_true(!when.of_run_ns && !when.before_end_ns && !when.unix_ns);
+}
+
 TEST(times_of_day_are_the_latest_that_has_been)
 {
     assert_int_equal(unix_of("23:13:20"), 1700000000);
@@ -88,7 +95,7 @@ TEST(what_is_no_time)
                                         "-yesterday",
                                         "2023-11-14T22:13+1",
                                         "9999-01-01",
-                                        "ready"};
+                                        "readyness"};
     struct pt_when when;
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
         if (pt_parse_when(wrong[i], NOW, &when))

@@ -97,8 +97,8 @@ static bool parse_when(const char *name, const char *text, struct pt_when *when)
     if (parsed)
         return true;
     pt_error(
-        "--%s takes a time of the run like 1m30s, -5m for as long before its end, a time of day like 14:05, a date "
-        "like 2026-11-27 or '2026-11-27 14:05', or yesterday, not '%s'",
+        "--%s takes a time of the run like 1m30s, -5m for as long before its end, ready, a time of day like 14:05, a "
+        "date like 2026-11-27 or '2026-11-27 14:05', or yesterday, not '%s'",
         name, text);
     return false;
 }
@@ -288,7 +288,7 @@ static bool check_order(const struct pt_cli *cli)
     const struct pt_when *from = &cli->request.select.from, *to = &cli->request.select.to;
     bool reversed = (to->of_run_ns && from->of_run_ns >= to->of_run_ns) ||
                     (to->unix_ns && from->unix_ns >= to->unix_ns) ||
-                    (from->before_end_ns && from->before_end_ns <= to->before_end_ns);
+                    (from->before_end_ns && from->before_end_ns <= to->before_end_ns) || (from->ready && to->ready);
     if (reversed)
         pt_error("--from must be before --to");
     return !reversed;

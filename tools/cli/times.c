@@ -154,7 +154,9 @@ static bool parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *unix_
 
 bool pt_parse_when(const char *text, uint64_t now_unix_ns, struct pt_when *when)
 {
-    *when = (struct pt_when){0};
+    *when = (struct pt_when){.ready = strcmp(text, "ready") == 0};
+    if (when->ready)
+        return true;
     if (*text == '-')
         return pt_parse_duration(text + 1, &when->before_end_ns) && when->before_end_ns;
     return pt_parse_duration(text, &when->of_run_ns) || parse_moment(text, now_unix_ns, &when->unix_ns);

@@ -107,6 +107,7 @@ static void *read_part(void *data)
 /* What the times of a request count from. */
 struct origin {
     uint64_t start_unix_ns, end_unix_ns;
+    const struct pt_profile *earlier; /* of all processes, where it takes that; NULL: it does not */
 };
 
 static struct pt_profile *new_profile(const struct pt_files *files, const struct pt_load_request *request,
@@ -116,6 +117,7 @@ static struct pt_profile *new_profile(const struct pt_files *files, const struct
     profile->joins = &files->joins;
     profile->run_start_unix_ns = origin.start_unix_ns;
     profile->run_end_unix_ns = origin.end_unix_ns;
+    profile->earlier = origin.earlier;
     return profile;
 }
 
@@ -131,7 +133,8 @@ static void merge_parts(struct part *parts, uint32_t count)
 {
     struct part *whole = &parts[0];
     const struct pt_load_request *request = whole->profile->request;
-    struct origin origin = {whole->profile->run_start_unix_ns, whole->profile->run_end_unix_ns};
+    struct origin origin = {whole->profile->run_start_unix_ns, whole->profile->run_end_unix_ns,
+                            whole->profile->earlier};
     for (uint32_t i = 1; i < count; i++) {
         if (pt_profile_merge(whole->profile, parts[i].profile, NULL, 0)) {
             whole->read += parts[i].read;
@@ -184,24 +187,18 @@ static struct pt_profile *read_parts(const struct pt_files *files, const struct 
     return parts[0].profile;
 }
 
-/* Returns the start of the run. If times of the request count from it, all segments are read for it: not all are the
- * first in their file. */
-static uint64_t run_start(const struct pt_files *files, const struct pt_load_request *request)
+/* Returns the start of the run. */
+static uint64_t run_start(const struct pt_files *files, const struct pt_profile *earlier)
 {
-    const struct pt_selection *select = &request->select;
-    const struct pt_load_request sums_only = {.keep = PT_KEEP_SUMS, .run = request->run};
     uint64_t start = UINT64_MAX, end;
-    uint32_t read;
-    if (!select->from.of_run_ns && !select->to.of_run_ns) {
-        for (uint32_t i = 0; i < files->count; i++)
-            if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
-                start = files->items[i].start_unix_ns;
-        return start == UINT64_MAX ? 0 : start;
+    if (earlier) {
+        pt_profile_span(earlier, &start, &end);
+        return start;
     }
-    struct pt_profile *sums = read_parts(files, &sums_only, (struct origin){0}, &read);
-    pt_profile_span(sums, &start, &end);
-    pt_profile_free(sums);
-    return start;
+    for (uint32_t i = 0; i < files->count; i++)
+        if (files->items[i].start_unix_ns && files->items[i].start_unix_ns < start)
+            start = files->items[i].start_unix_ns;
+    return start == UINT64_MAX ? 0 : start;
 }
 
 /* Returns the files that may have what is selected, without copies of what they have; the last one if none has, whose
@@ -250,10 +247,16 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
 {
     bool samples = request->keep != PT_KEEP_SUMS;
     const struct pt_selection *select = &request->select;
+    const struct pt_load_request sums_only = {
+        .keep = PT_KEEP_SUMS, .run = request->run, .ready = select->from.ready || select->to.ready};
+    struct pt_profile *earlier = NULL;
     struct origin origin = {0};
     uint32_t read;
+    /* Not all segments are the first in their file: all are read for the start of the run. */
+    if (samples && (sums_only.ready || select->from.of_run_ns || select->to.of_run_ns))
+        origin.earlier = earlier = read_parts(files, &sums_only, origin, &read);
     if (samples)
-        origin.start_unix_ns = run_start(files, request);
+        origin.start_unix_ns = run_start(files, earlier);
     if (samples && (select->from.before_end_ns || select->to.before_end_ns))
         origin.end_unix_ns = pt_files_end(files);
     struct pt_files chosen = files_in_time(files, request, origin);
@@ -262,6 +265,8 @@ static struct pt_profile *read_files(const struct pt_files *files, const struct 
     pt_run_joins_apply(&files->joins, profile);
     find_ends(files, profile);
     profile->joins = NULL;
+    profile->earlier = NULL;
+    pt_profile_free(earlier);
     *too_many = profile->too_many;
     if (*too_many) {
         pt_profile_free(profile);

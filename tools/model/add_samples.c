@@ -127,14 +127,16 @@ static void add(struct pt_adder *adder, const struct pt_segment *segment, const 
     }
 }
 
-static bool is_chosen(struct pt_adder *adder, const struct pt_segment *segment, uint32_t id)
+static bool is_chosen(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_interval *interval,
+                      const struct pt_log_sample *sample)
 {
     struct pt_profile *profile = adder->ids.profile;
-    uint32_t thread = pt_id_map_thread(&adder->ids, segment, id);
+    uint32_t thread = pt_id_map_thread(&adder->ids, segment, sample->thread);
     adder->chosen = pt_grow(adder->chosen, &adder->chosen_capacity, profile->threads.count, sizeof *adder->chosen);
     if (!adder->chosen[thread])
         adder->chosen[thread] = pt_accepts_thread(profile, thread) ? 1 : 2;
-    return adder->chosen[thread] == 1;
+    return adder->chosen[thread] == 1 &&
+           pt_accepts_sample(profile, &profile->processes.items[adder->ids.process], segment, interval, sample);
 }
 
 /* Adds what is selected of a part of the interval. */
@@ -153,7 +155,7 @@ static void add_part(struct pt_adder *adder, const struct pt_segment *segment, c
             sample.count = pt_interval_part(interval, sample.count, start, end);
             sample.cpu_ns = pt_interval_part(interval, sample.cpu_ns, start, end);
         }
-        if ((!sample.count && !sample.cpu_ns) || (!all && !is_chosen(adder, segment, sample.thread)))
+        if ((!sample.count && !sample.cpu_ns) || (!all && !is_chosen(adder, segment, interval, &sample)))
             continue;
         add(adder, segment, interval, &sample, 1);
         adder->ids.profile->cut_ns += is_cut ? sample.cpu_ns : 0;
@@ -194,7 +196,7 @@ void pt_adder_samples(struct pt_adder *adder, const struct pt_segment *segment, 
         return;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval accepted = interval;
-    bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_clip_interval(profile, &accepted);
+    bool in_time = profile->request->traces != PT_TRACES_ONLY && pt_clip_interval(profile, process, &accepted);
     uint64_t samples = 0, found_ns = 0;
     for (uint32_t i = 0; i < from->count; i++) {
         samples += from->items[i].count;

@@ -5,6 +5,7 @@
 
 #include "adder.h"
 #include "http_requests.h"
+#include "ready.h"
 #include "selection.h"
 #include "sums.h"
 #include "traces.h"
@@ -19,7 +20,7 @@ static bool is_in_time(void *data, const struct pt_segment *segment, uint64_t st
 {
     struct pt_adder *adder = data;
     struct pt_process *process = pt_id_map_process(&adder->ids, segment);
-    bool wanted = pt_clip_interval(adder->ids.profile, &(struct pt_interval){start_unix_ns, wall_ns});
+    bool wanted = pt_clip_interval(adder->ids.profile, process, &(struct pt_interval){start_unix_ns, wall_ns});
     process->passed_over |= !wanted && !adder->ids.skipped;
     return wanted;
 }
@@ -42,6 +43,27 @@ static bool is_later(void *data, const struct pt_segment *segment, uint64_t end_
     return end_unix_ns >= (segment->process.compacted_ns ? part->compacted_until_unix_ns : part->until_unix_ns);
 }
 
+/* Of what comes after the first request nothing is asked. */
+static bool is_before_ready(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns)
+{
+    struct pt_adder *adder = data;
+    uint64_t serves = pt_id_map_process(&adder->ids, segment)->ready.serves_unix_ns;
+    (void)wall_ns;
+    return !serves || start_unix_ns < serves;
+}
+
+static void find_ready(void *data, const struct pt_segment *segment, const struct pt_log_samples *from)
+{
+    struct pt_adder *adder = data;
+    pt_ready_samples(&pt_id_map_process(&adder->ids, segment)->ready, segment, from);
+}
+
+static void find_first_request(void *data, const struct pt_segment *segment, const struct pt_log_requests *from)
+{
+    struct pt_adder *adder = data;
+    pt_ready_requests(&pt_id_map_process(&adder->ids, segment)->ready, from->start_unix_ns);
+}
+
 static void accept_waits(void *data, const struct pt_log_waits *waits)
 {
     struct pt_adder *adder = data;
@@ -57,11 +79,13 @@ static void accept_requests(void *data, const struct pt_segment *segment, const 
     struct pt_profile *profile = adder->ids.profile;
     const struct pt_interval interval = {from->start_unix_ns, from->wall_ns};
     struct pt_interval accepted = interval;
-    pt_id_map_process(&adder->ids, segment);
+    const struct pt_process *process = pt_id_map_process(&adder->ids, segment);
     uint64_t timed_from_ns = profile->request->timed_from_ns;
     if (!counts(adder, segment, from->start_unix_ns + from->wall_ns))
         return;
-    if (adder->ids.skipped || !pt_clip_interval(profile, &accepted) || !pt_accepts_process(profile, adder->ids.process))
+    if (adder->ids.skipped || !pt_clip_interval(profile, process, &accepted) ||
+        (profile->request->select.to.ready && pt_ready_in(&process->ready, &interval)) ||
+        !pt_accepts_process(profile, adder->ids.process))
         return;
     struct pt_requests requests = {.process = adder->ids.process, .sums = from->sums};
     requests.endpoint = pt_id_map_string(&adder->ids, segment, from->endpoint);
@@ -181,10 +205,14 @@ static bool is_wanted(const struct pt_profile *profile, const void *data, size_t
 
 static struct pt_segment_sink sink_of(struct pt_adder *adder)
 {
+    const struct pt_load_request *request = adder->ids.profile->request;
     bool sums = adder->ids.profile->keep == PT_KEEP_SUMS;
+    if (request->ready)
+        return (struct pt_segment_sink){
+            .data = adder, .samples = find_ready, .wants = is_before_ready, .requests = find_first_request};
     return (struct pt_segment_sink){.data = adder,
                                     .samples = sums ? NULL : accept_samples,
-                                    .wants = pt_selects_time(&adder->ids.profile->request->select) ? is_in_time : NULL,
+                                    .wants = pt_selects_time(&request->select) ? is_in_time : NULL,
                                     .waits = accept_waits,
                                     .requests = sums ? NULL : accept_requests,
                                     .notice = accept_notice,

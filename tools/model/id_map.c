@@ -106,6 +106,11 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
 #define X(key, field) process->field = from->field;
     PT_PROCESS_NUMBERS(X)
 #undef X
+    for (uint32_t i = 0; profile->earlier && i < profile->earlier->processes.count; i++) {
+        const struct pt_process *same = &profile->earlier->processes.items[i];
+        if (strcmp(pt_string(profile->earlier, same->instance), pt_string(profile, instance)) == 0)
+            process->ready = same->ready;
+    }
     return process;
 }
 

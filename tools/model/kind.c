@@ -111,3 +111,9 @@ enum pt_kind pt_kind_of(const struct pt_profile *profile, const struct pt_frame 
         frame->subject != PT_NONE && is_interpreter(pt_string(profile, profile->modules.items[frame->subject].path));
     return interpreter ? PT_KIND_INTERPRETER : PT_KIND_NATIVE;
 }
+
+bool pt_is_importlib(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    const char *file = pt_string(profile, profile->functions.items[frame->subject].file);
+    return strncmp(file, PT_IMPORTLIB, sizeof PT_IMPORTLIB - 1) == 0;
+}

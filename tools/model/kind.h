@@ -3,10 +3,13 @@
 #ifndef PT_MODEL_KIND_H
 #define PT_MODEL_KIND_H
 
+#include <stdbool.h>
+
 struct pt_frame;
 struct pt_profile;
 
-#define PT_DYNAMIC_CODE "<dynamic-code>" /* what cloudpickle has as the file of functions that it sends */
+#define PT_IMPORTLIB    "<frozen importlib" /* files of the functions that import begin so */
+#define PT_DYNAMIC_CODE "<dynamic-code>"    /* what cloudpickle has as the file of functions that it sends */
 
 /* What colours tell apart; the page has the same list (flame/web/colour.js). */
 enum pt_kind {
@@ -20,6 +23,9 @@ enum pt_kind {
 };
 
 enum pt_kind pt_kind_of(const struct pt_profile *profile, const struct pt_frame *frame);
+
+/* Returns whether the frame, of Python, is how Python imports. */
+bool pt_is_importlib(const struct pt_profile *profile, const struct pt_frame *frame);
 
 /* Returns the part of a path within a directory of packages, NULL if it is in none. It points into path. */
 const char *pt_path_in_packages(const char *path);

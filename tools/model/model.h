@@ -126,6 +126,11 @@ struct pt_part {
     struct pt_accounting earlier, last; /* sums at the end of the part before it, and at its own end */
 };
 
+/* The beginnings of the intervals with its first request, and with its first code that is no import; 0: none. */
+struct pt_ready {
+    uint64_t serves_unix_ns, runs_unix_ns;
+};
+
 /* Whether a process ran just before its log was read. */
 enum pt_alive { PT_ALIVE_UNKNOWN, PT_ALIVE_NO, PT_ALIVE_YES };
 
@@ -146,6 +151,7 @@ struct pt_process {
     uint64_t found_ns;                 /* CPU time of the samples in the log, without pending time */
     bool passed_over;                  /* not of all: intervals at other times than the selected ones were not read */
     uint64_t samples;                  /* number of samples in the log */
+    struct pt_ready ready;             /* of a request with `ready`, or as `earlier` has it */
     PT_TABLE_OF(struct pt_notice) notices;
     PT_TABLE_OF(struct pt_usage)
     usage; /* if the request says so: one for each interval, when closed in the order of time */
@@ -160,6 +166,7 @@ struct pt_spinning {
 struct pt_profile {
     const struct pt_load_request *request;
     enum pt_keep keep;                /* as requested, or more if the selection needs it (selection.h) */
+    const struct pt_profile *earlier; /* its processes know when they were ready; NULL: that is not asked for */
     const struct pt_run_joins *joins; /* ids of runs that are parts of others; NULL: none */
     uint64_t run_start_unix_ns;       /* origin of the request's times, and of time bins */
     uint64_t run_end_unix_ns;         /* from which the request's times before the end count; 0: it has none */

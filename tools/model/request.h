@@ -20,17 +20,18 @@ enum pt_native {
     PT_NATIVE_ALL, /* with the interpreter's own */
 };
 
-/* A moment, as a time of the run, as one before its end, or of the clock: one of the three is not 0, or it is not
- * given. */
+/* A moment, as a time of the run, as one before its end, of the clock, or that in which each process was ready: one of
+ * the four is not 0, or it is not given. */
 struct pt_when {
     uint64_t of_run_ns;     /* since the run's start */
     uint64_t before_end_ns; /* before the end of what was recorded; before now while a process of it runs */
     uint64_t unix_ns;
+    bool ready; /* ready.h */
 };
 
 static inline bool pt_when_is_given(const struct pt_when *when)
 {
-    return when->of_run_ns || when->before_end_ns || when->unix_ns;
+    return when->of_run_ns || when->before_end_ns || when->unix_ns || when->ready;
 }
 
 /* Selects the samples to keep. All zero: all samples. */
@@ -89,6 +90,7 @@ struct pt_load_request {
     bool plain;     /* samples are not split by GIL */
     bool whole;     /* nor by thread: they are of the process as a whole */
     bool no_stacks; /* nor by stack: all are at node 0 */
+    bool ready;     /* processes know when they were ready */
     bool usage;     /* what processes had used at the end of each interval */
     bool no_names;  /* native frames keep the names that the log has for them */
     bool callers;   /* those without a name have their callers' (symbols/callers.h); not to compare profiles */

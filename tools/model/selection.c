@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "selection.h"
+#include "ready.h"
 #include "time_bins.h"
 
 #include <stdlib.h>
@@ -34,19 +35,33 @@ void pt_selected_window(const struct pt_profile *profile, uint64_t *start, uint6
     *end = as_asked || to < *end ? to : *end;
 }
 
-bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval)
+bool pt_clip_interval(const struct pt_profile *profile, const struct pt_process *process, struct pt_interval *interval)
 {
-    uint64_t start = interval->start_unix_ns, from, to;
+    const struct pt_selection *select = &profile->request->select;
+    uint64_t start = interval->start_unix_ns, end = start + interval->wall_ns, from, to;
+    uint64_t ready = pt_ready_unix_ns(&process->ready);
+    bool becomes = pt_ready_in(&process->ready, interval);
+    if ((select->from.ready && start < ready && !becomes) || (select->to.ready && start >= ready && !becomes))
+        return false;
     pt_selected_times(profile, &from, &to);
     if (!pt_interval_has_time(interval))
         return start >= from && (start < to || to == UINT64_MAX);
-    uint64_t end = start + interval->wall_ns;
     from = from > start ? from : start;
     to = to < end ? to : end;
     if (from >= to)
         return false;
     *interval = (struct pt_interval){from, to - from};
     return true;
+}
+
+bool pt_accepts_sample(const struct pt_profile *profile, const struct pt_process *process,
+                       const struct pt_segment *segment, const struct pt_interval *interval,
+                       const struct pt_log_sample *sample)
+{
+    const struct pt_selection *select = &profile->request->select;
+    if (!(select->from.ready || select->to.ready) || !pt_ready_in(&process->ready, interval))
+        return true;
+    return pt_is_of_start(segment, sample) ? !select->from.ready : !select->to.ready;
 }
 
 bool pt_accepts_process(const struct pt_profile *profile, uint32_t process)

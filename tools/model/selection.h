@@ -40,8 +40,12 @@ void pt_selected_times(const struct pt_profile *profile, uint64_t *from, uint64_
 /* Reduces the time from *start to *end to what is selected of it. Where both are times of the clock, it becomes theirs:
  * a window that a program was not running in all the time has its length all the same. */
 void pt_selected_window(const struct pt_profile *profile, uint64_t *start, uint64_t *end);
-/* Reduces the interval to the part that --from and --to select; returns false if that is none of it. */
-bool pt_clip_interval(const struct pt_profile *profile, struct pt_interval *interval);
+/* Reduces an interval of the process to the part that --from and --to select; returns false if that is none of it. That
+ * in which the process became ready is whole: which of its samples count, pt_accepts_sample says. */
+bool pt_clip_interval(const struct pt_profile *profile, const struct pt_process *process, struct pt_interval *interval);
+bool pt_accepts_sample(const struct pt_profile *profile, const struct pt_process *process,
+                       const struct pt_segment *segment, const struct pt_interval *interval,
+                       const struct pt_log_sample *sample);
 bool pt_accepts_process(const struct pt_profile *profile, uint32_t process);
 bool pt_accepts_thread(const struct pt_profile *profile, uint32_t thread);
 

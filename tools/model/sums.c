@@ -93,7 +93,7 @@ void pt_profile_finish(struct pt_profile *profile)
             .cpu_ns = process->accounting.pending_ns,
         };
         if (profile->request->traces == PT_TRACES_ONLY ||
-            !pt_clip_interval(profile, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
+            !pt_clip_interval(profile, process, &(struct pt_interval){process->accounting.end_unix_ns, 0}) ||
             !pt_accepts_thread(profile, sample.thread))
             continue;
         if (profile->request->timed)

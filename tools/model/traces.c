@@ -71,7 +71,7 @@ void pt_traces_accept(struct pt_id_map *ids, const struct pt_segment *segment, c
     struct pt_trace_ids trace = {hex_string(profile, from->trace, PT_TRACE_BYTES), 0};
     pt_trace_add(profile, trace.trace, from->cpu_ns, 1);
     if (!request->traces || profile->too_many || !is_asked_for(profile, trace.trace) ||
-        !pt_clip_interval(profile, &(struct pt_interval){from->unix_ns, 0}))
+        !pt_clip_interval(profile, pt_id_map_process(ids, segment), &(struct pt_interval){from->unix_ns, 0}))
         return;
     uint32_t thread = pt_id_map_thread(ids, segment, from->thread);
     if (!pt_accepts_thread(profile, thread))

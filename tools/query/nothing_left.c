@@ -7,6 +7,7 @@
 #include "../../preload/common/label_kinds.h"
 #include "../base/numbers.h"
 #include "../base/output.h"
+#include "../model/ready.h"
 #include "../model/selection.h"
 
 #define MAX_LISTED     8
@@ -19,7 +20,9 @@ static void append_time(struct pt_buffer *line, const char *name, const struct p
     time_t seconds = (time_t)(when->unix_ns / 1000000000u);
     char text[32];
     struct tm time;
-    if (when->of_run_ns)
+    if (when->ready)
+        pt_buffer_format(line, " --%s ready", name);
+    else if (when->of_run_ns)
         pt_buffer_format(line, " --%s %.12gs", name, pt_seconds(when->of_run_ns));
     else if (when->before_end_ns)
         pt_buffer_format(line, " --%s -%.12gs", name, pt_seconds(when->before_end_ns));
@@ -158,6 +161,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
     const struct pt_selection *select = &profile->request->select;
     PT_AUTO_BUFFER text = {0};
     uint64_t start, end;
+    bool any = false;
     pt_profile_span(profile, &start, &end);
     pt_buffer_format(&text, "no sample of %.2f s CPU", pt_seconds(profile->whole_ns));
     if (profile->request->traces == PT_TRACES_ONLY) {
@@ -170,7 +174,11 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
     }
     pt_buffer_text(&text, " fits");
     pt_append_selection(&text, select);
-    if (pt_selects_time(select))
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        any |= pt_ready_unix_ns(&profile->processes.items[i].ready) < UINT64_MAX;
+    if (select->from.ready && !any)
+        pt_buffer_text(&text, ": no process was ever ready, all of it is in imports or in the interpreter's start");
+    else if (pt_selects_time(select))
         pt_buffer_format(&text, "; the run took %.2f s", end > start ? pt_seconds(end - start) : 0);
     if (select->pid)
         append_list(&text, "processes", process_ids(profile));

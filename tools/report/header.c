@@ -10,6 +10,7 @@
 #include "../load/runs.h"
 #include "../model/frame_text.h"
 #include "../model/gil_gc.h"
+#include "../model/ready.h"
 #include "../model/selection.h"
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
@@ -172,7 +173,8 @@ static void append_times(struct pt_buffer *text, const struct pt_report *report)
 static bool are_times_selected(const struct pt_report *report)
 {
     const struct pt_selection *select = &report->profile->request->select;
-    return pt_when_is_given(&select->from) || pt_when_is_given(&select->to);
+    return (pt_when_is_given(&select->from) && !select->from.ready) ||
+           (pt_when_is_given(&select->to) && !select->to.ready);
 }
 
 static void append_processes(struct pt_buffer *text, const struct pt_report *report)
@@ -221,9 +223,26 @@ static void print_selected_times(const struct pt_report *report)
     putchar('\n');
 }
 
+/* Prints how much was after or before the processes were ready. */
+static void print_ready(const struct pt_report *report, bool after)
+{
+    const struct pt_profile *profile = report->profile;
+    uint32_t never = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        never += pt_ready_unix_ns(&profile->processes.items[i].ready) == UINT64_MAX;
+    printf("%s: %.2f of %.2f s CPU; the rest: --%s ready", after ? "After start-up" : "Start-up",
+           pt_seconds(report->whole_ns), pt_seconds(profile->whole_ns), after ? "to" : "from");
+    if (never)
+        printf("; never ready: %u process%s", never, pt_plural(never, "es"));
+    putchar('\n');
+}
+
 static void print_selected(const struct pt_report *report)
 {
-    if (report->profile->selected && are_times_selected(report))
+    const struct pt_selection *select = &report->profile->request->select;
+    if (select->from.ready || select->to.ready)
+        print_ready(report, select->from.ready);
+    else if (report->profile->selected && are_times_selected(report))
         print_selected_times(report);
     else if (report->profile->selected)
         printf("Selected: %.2f s of %.2f s CPU; shares are of what is selected\n", pt_seconds(report->whole_ns),

@@ -16,8 +16,6 @@
 #define MIN      0.25 /* of such a call: what has less says less than it */
 #define UNPARTED 0.6  /* of the first call where they have parted: a call in it that has as much is said instead */
 
-static const char importing[] = "<frozen importlib";
-
 struct call {
     uint32_t parent, text, frame, package;
     uint64_t self_ns, ns, others_ns;
@@ -34,8 +32,7 @@ static bool is_shown(const struct pt_profile *profile, uint32_t number)
     const struct pt_frame *frame = &profile->frames.items[number];
     if (pt_self_frame(profile, number, PT_NONE) != number)
         return false;
-    return frame->kind != PP_FRAME_PYTHON || strncmp(pt_string(profile, profile->functions.items[frame->subject].file),
-                                                     importing, sizeof importing - 1) != 0;
+    return frame->kind != PP_FRAME_PYTHON || !pt_is_importlib(profile, frame);
 }
 
 /* Returns the calls of functions, whatever their lines and the native code between them. The caller frees the items. */

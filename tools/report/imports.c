@@ -27,13 +27,6 @@ struct modules {
 };
 PT_DEFINE_ADD(static uint32_t add, struct modules, items, struct module, item->parent, item->name)
 
-static bool is_importlib(const struct pt_profile *profile, const struct pt_frame *frame)
-{
-    static const char importlib[] = "<frozen importlib";
-    const char *file = pt_string(profile, profile->functions.items[frame->subject].file);
-    return strncmp(file, importlib, sizeof importlib - 1) == 0;
-}
-
 /* Returns the name of the module in a file, as import has it: "json.decoder". */
 static uint32_t name_of(struct pt_profile *profile, const struct pt_function *function)
 {
@@ -65,7 +58,7 @@ static uint32_t *modules_by_node(struct pt_profile *profile, struct modules *mod
         if (frame->kind != PP_FRAME_PYTHON)
             continue;
         const struct pt_function *function = &profile->functions.items[frame->subject];
-        bool import = is_importlib(profile, frame);
+        bool import = pt_is_importlib(profile, frame);
         if (import && of_node[i] == PT_NONE)
             of_node[i] = 0;
         if (loading[i] && !import && strcmp(pt_string(profile, function->name), "<module>") == 0)

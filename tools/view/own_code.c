@@ -10,7 +10,7 @@
 
 #define LEAST_PERCENT 1.0 /* of the CPU time: with less, the profile is not one of the application */
 
-static const char importlib[] = "<frozen importlib", locals[] = ".<locals>.";
+static const char locals[] = ".<locals>.";
 
 static const char *file_of(const struct pt_profile *profile, uint32_t frame)
 {
@@ -65,7 +65,7 @@ static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, c
 {
     const struct pt_node *node = &profile->nodes.items[number];
     uint32_t parent = node->parent, frame = node->frame, outer = own->frame[parent];
-    bool import = is_python(profile, frame) && strncmp(file_of(profile, frame), importlib, sizeof importlib - 1) == 0;
+    bool import = is_python(profile, frame) && pt_is_importlib(profile, &profile->frames.items[frame]);
     own->in_import[number] = own->in_import[parent] || import;
     if (!is_own[frame]) {
         own->frame[number] = outer;
