@@ -100,6 +100,41 @@ END
     ! "$PYPROF" report endpoints service.pyprof | grep -F 'unknown route' || fail "$("$PYPROF" report endpoints service.pyprof)"
 }
 
+@test "report: where no endpoint is read, the framework or the server is named, and what names its requests" {
+    /usr/bin/python3 - "$ROOT/tests/web" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from logs import Log, python
+def package(name, file):
+    return python(name, f"/venv/lib/python3.12/site-packages/{file}", 1)
+own, other = python("handle", "/srv/app/app.py", 20), python("middle", "/srv/app/app.py", 40)
+def write(name, *samples):
+    log = Log()
+    for stack, labels, ms in samples:
+        log.sample("MainThread", stack, ms * 1000000, 0, True, ms // 10, labels)
+    log.write(f"{name}.pyprof")
+unknown, task = ("endpoint", "(unknown route)"), ("task", "Task-1")
+server, framework = package("run", "server/h11.py"), package("call", "smallweb/app.py")
+asgi, wsgi = package("run", "server/asgi.py"), package("WSGIGateway.respond", "server/gate.py")
+waits = ([package("select", "server/loop.py")], (), 400)
+write("asgi_by_task", ([server, other, framework, own], (unknown, task), 600), waits)
+write("wsgi_by_label", ([server, framework, own], (unknown,), 600), waits)
+write("asgi_alone", ([asgi, own], (), 600), waits)
+write("wsgi_alone", ([wsgi, framework, own, package("dumps", "json5/all.py")], (), 600), waits)
+write("known", ([wsgi, framework, own], (("endpoint", "/a"),), 600), ([server, own], (unknown,), 900))
+write("seldom", ([wsgi, framework, own], (), 20), waits)
+END
+    hint() { "$PYPROF" report "$1.pyprof" >report.txt; sed -n 's/^Hint: app = //p' report.txt; }
+    [ "$(hint asgi_by_task)" = "libpyprof.asgi(app) names the endpoints; smallweb's are not read" ] || fail "$(cat report.txt)"
+    # One row "(unknown route)" is no answer: the functions are.
+    grep -qE ' handle \(app\.py:20\) ' report.txt && ! grep -F ENDPOINT report.txt || fail "$(cat report.txt)"
+    [ "$(hint wsgi_by_label)" = "libpyprof.wsgi(app) names the endpoints; smallweb's are not read" ] || fail "$(cat report.txt)"
+    [ "$(hint asgi_alone)" = "libpyprof.asgi(app) names the endpoints; server's are not read" ] || fail "$(cat report.txt)"
+    [ "$(hint wsgi_alone)" = "libpyprof.wsgi(app) names the endpoints; smallweb's are not read" ] || fail "$(cat report.txt)"
+    [ -z "$(hint known)$(hint seldom)" ] || fail "$(hint known; hint seldom)"
+    [[ $("$PYPROF" report endpoints asgi_by_task.pyprof | unwrapped) == *"the routes of smallweb are not read: app = libpyprof.asgi(app)"* ]]
+}
+
 # by WORD FILE: "CPU value" of each value, from report --json.
 by() {
     "$PYPROF" report --json --by "$1" "$2" | /usr/bin/python3 -c '

@@ -8,6 +8,7 @@
 #include "../query/group.h"
 #include "../view/summary.h"
 #include "by_values.h"
+#include "unread.h"
 
 #define MUCH_PERCENT 5  /* of all CPU time: worth a sentence where it is in other rows */
 #define FEW_SAMPLES  10 /* of a trace: its CPU time may be half of that, or twice */
@@ -75,6 +76,13 @@ static void print_none(const struct pt_by_values *values)
 /* Says what it is that has no endpoint, where that is much. */
 static void print_outside(const struct pt_by_values *values)
 {
+    const struct pt_unread framework = pt_unread_endpoints(values->report->profile);
+    PT_AUTO_BUFFER unread = {0};
+    pt_buffer_format(&unread,
+                     "all requests, as the routes of %s are not read: app = libpyprof.%s(app) names them by their "
+                     "paths (help(libpyprof), in the wheel), a label 'endpoint' as you like",
+                     framework.package ? framework.package : "this framework",
+                     framework.wrapper ? framework.wrapper : "wsgi(app) or libpyprof.asgi");
     uint32_t known = values->count - values->ranked;
     bool routed = values->report->profile->selected || known; /* a selection says nothing of the others */
     for (uint32_t i = known; i < values->count; i++) {
@@ -89,9 +97,7 @@ static void print_outside(const struct pt_by_values *values)
                 routed
                     ? "requests before their route is found, as in middleware, or after it is gone, as the bodies that "
                       "are streamed; and those that have none"
-                    : "all requests, as the routes of this framework are not read: app = libpyprof.wsgi(app) or "
-                      "libpyprof.asgi(app) names them by their paths (help(libpyprof), in the wheel), a "
-                      "label 'endpoint' as you like");
+                    : unread.data);
     }
 }
 

@@ -14,6 +14,7 @@
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 #include "by_values.h"
+#include "unread.h"
 
 #define ANSWER_PART   10 /* of the CPU time */
 #define SHARE_COLUMNS 17 /* of a row's CPU time and share, without --ci */
@@ -303,15 +304,20 @@ static bool has_much(const struct pt_report *report, const char *by)
     return ns >= values.whole_ns / ANSWER_PART;
 }
 
-/* A service is asked for its endpoints, however little it does; tasks and greenlets may be a detail of the program:
- * black hands all work from one task to other processes. */
+/* A service is asked for its endpoints, however little it does, if any is known; tasks and greenlets may be a detail of
+ * the program: black hands all work from one task to other processes. */
 const char *pt_report_context(const struct pt_report *report)
 {
     static const char *const answers[] = {PP_KEY_TEST, PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
-    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++)
-        if (pt_has_group(report->profile, answers[i]) &&
-            (strcmp(answers[i], PP_KEY_ENDPOINT) == 0 || has_much(report, answers[i])))
+    for (size_t i = 0; i < sizeof answers / sizeof answers[0]; i++) {
+        bool endpoint = strcmp(answers[i], PP_KEY_ENDPOINT) == 0;
+        if (!pt_has_group(report->profile, answers[i]))
+            continue;
+        if (endpoint && !pt_has_endpoints(report->profile)) /* each request has a task: the functions say more */
+            return NULL;
+        if (endpoint || has_much(report, answers[i]))
             return answers[i];
+    }
     return NULL;
 }
 

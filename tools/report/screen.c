@@ -16,6 +16,7 @@
 #include "../view/summary.h"
 #include "own_table.h"
 #include "report.h"
+#include "unread.h"
 
 #define FEWEST_LINES   6   /* of the table with its heading */
 #define WARNINGS       2   /* that have a line of their own */
@@ -94,6 +95,15 @@ static struct pt_bounds range_of(const struct pt_report *report, double share)
         .bounds;
 }
 
+/* Says how requests get endpoints, where none has one. */
+static void add_unread(struct facts *facts, const struct pt_report *report)
+{
+    const struct pt_unread unread = pt_unread_endpoints(report->profile);
+    if (unread.package)
+        add(facts, "Hint", ": app = libpyprof.%s(app) names the endpoints; %s's are not read", unread.wrapper,
+            unread.package);
+}
+
 static void add_uncertainty(struct facts *facts, const struct pt_report *report)
 {
     if (report->draws.count < RANGE_FROM)
@@ -134,6 +144,7 @@ static struct facts facts_of(const struct pt_report *report)
     struct facts facts = {0};
     add_code(&facts, report);
     add_waiting(&facts, report);
+    add_unread(&facts, report);
     add_uncertainty(&facts, report);
     add_accounting(&facts, report);
     pt_report_warnings(report, add_warning, &facts);
