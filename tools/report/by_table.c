@@ -97,8 +97,11 @@ static void print_function_below(const struct layout *layout, const struct pt_by
 {
     uint32_t columns = pt_print_row_columns(stdout);
     PT_AUTO_BUFFER function = {0};
-    int used = printf("%*s%.0f %% of it in ", INDENTATION, "", pt_percent(value->most.ns, value->ns));
-    pt_fit_name(&function, pt_string(layout->values->report->profile, value->most.text), columns - (uint32_t)used);
+    const char *text = pt_string(layout->values->report->profile, value->most.text);
+    bool package = strncmp(text, PT_HOT_PACKAGE, sizeof PT_HOT_PACKAGE - 1) == 0; /* "in django" */
+    int used = printf("%*s%.0f %% of it %s", INDENTATION, "", pt_percent(value->most.ns, value->ns),
+                      package ? "" : PT_HOT_PACKAGE);
+    pt_fit_name(&function, text, columns - (uint32_t)used);
     puts(function.data);
 }
 
@@ -210,6 +213,13 @@ static struct plan plan_rows(const struct pt_by_values *values, uint32_t most, u
     return plan;
 }
 
+/* Returns whether all that the function has is in the hottest line, which then says as much: no caller is named. */
+static bool is_all_in_line(const struct layout *layout, const struct pt_by_value *value)
+{
+    const char *text = pt_string(layout->values->report->profile, value->most.text);
+    return value->most.ns == value->most.line.ns && !strstr(text, "→");
+}
+
 /* Gives the lines that are left to details of the rows. */
 static void plan_details(struct plan *plan, const struct layout *layout, const struct pt_awaits *awaits, uint32_t lines)
 {
@@ -221,9 +231,12 @@ static void plan_details(struct plan *plan, const struct layout *layout, const s
             bool much = value->rank == PT_BY_VALUE && pt_percent(value->ns, values->whole_ns) >= DETAILS_FROM;
             if (detail == AWAITED && awaiting < AWAITED_ROWS)
                 plan->awaited[i] = pt_by_awaited(values, awaits, value);
-            bool wanted = detail == FUNCTION   ? layout->function_below && value->most.text
+            bool hot = much && pt_percent(value->most.line.ns, value->ns) >= LINE_FROM;
+            bool wants_function =
+                lines == UINT32_MAX || (value->rank == PT_BY_VALUE && !(hot && is_all_in_line(layout, value)));
+            bool wanted = detail == FUNCTION   ? layout->function_below && value->most.text && wants_function
                           : detail == AWAITED  ? plan->awaited[i].ns && ++awaiting
-                          : detail == HOT_LINE ? much && pt_percent(value->most.line.ns, value->ns) >= LINE_FROM
+                          : detail == HOT_LINE ? hot
                                                : plan->details[i] & HOT_LINE;
             plan->details[i] |= wanted ? detail : 0;
             left -= wanted;
