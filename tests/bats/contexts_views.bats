@@ -459,6 +459,21 @@ log.write("odd.pyprof")'
     [[ $output == *"no sample of 3.66 s CPU fits --not-thread .; threads: MainThread, "* ]] || fail "$output"
 }
 
+@test "diff --by endpoint: a service that imported more is not slower for it" {
+    PYTHONPATH="$ROOT/tests/web" /usr/bin/python3 -c '
+import logs
+for name, imports in (("few", 200), ("many", 900)):
+    log = logs.Log()
+    log.sample("MainThread", [logs.python("cart")], 3000000000, 0, True, 300, (("endpoint", "/cart"),))
+    log.sample("MainThread", [logs.python("_load", "<frozen importlib._bootstrap>", 1), logs.python("x")], imports * 1000000, 0, True, imports // 10)
+    log.sample("MainThread", [logs.python("loop")], 500000000, 0, True, 50)
+    log.write(f"{name}.pyprof")'
+    "$PYPROF" diff --by endpoint --by cpu --top 9 few.pyprof many.pyprof >diff.txt
+    grep -qE '^ +0\.20 +0\.90 +\+0\.70   \[imports\]$' diff.txt && grep -qE '^ +0\.50 +0\.50 +\+0\.00   \(none\)$' diff.txt || fail "$(cat diff.txt)"
+    "$PYPROF" diff --by endpoint --fail-above 3% few.pyprof many.pyprof >diff.txt || fail "$(cat diff.txt)"
+    ! grep -E '\*  (\[imports\]|\(none\))$' diff.txt || fail "$(cat diff.txt)"
+}
+
 @test "diff --by endpoint marks the endpoint that has become slower, and fails for it" {
     service app
     service slower 2

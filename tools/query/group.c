@@ -8,6 +8,7 @@
 #include "../../preload/common/label_kinds.h"
 #include "../../preload/common/pseudo_frames.h"
 #include "../model/http_requests.h"
+#include "../model/kind.h"
 #include "../model/traces.h"
 #include "package.h"
 
@@ -163,7 +164,7 @@ static void find_not_selected(const struct pt_profile *profile, struct pt_group 
             continue;
         for (uint32_t i = 1; i < profile->nodes.count; i++)
             if (!profile->nodes.items[i].parent && profile->nodes.items[i].frame == frame)
-                *group = (struct pt_group){group->of, group->values, i, pseudo->subject};
+                group->not_selected_node = i, group->not_selected = pseudo->subject;
     }
 }
 
@@ -181,9 +182,39 @@ struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
     return group;
 }
 
+static bool is_context(const char *key)
+{
+    bool found = strcmp(key, PP_KEY_AWAITER) == 0;
+    for (size_t i = 0; i < CONTEXTS; i++)
+        found |= strcmp(key, contexts[i].key) == 0;
+    return found;
+}
+
+bool pt_has_outside(const char *by)
+{
+    return strcmp(by, PP_KEY_SPAN) != 0 && is_context(by);
+}
+
+struct pt_group pt_group_without_imports(struct pt_profile *profile, const char *by)
+{
+    struct pt_group group = pt_group_by(profile, by);
+    if (!pt_has_outside(by))
+        return group;
+    group.imports = pt_intern_text(profile, PT_IMPORTS);
+    group.in_import = pt_alloc(profile->nodes.count, sizeof *group.in_import);
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_node *node = &profile->nodes.items[i];
+        const struct pt_frame *frame = &profile->frames.items[node->frame];
+        group.in_import[i] =
+            group.in_import[node->parent] || (frame->kind == PP_FRAME_PYTHON && pt_is_importlib(profile, frame));
+    }
+    return group;
+}
+
 void pt_group_free(struct pt_group *group)
 {
     free(group->values);
+    free(group->in_import);
     *group = (struct pt_group){0};
 }
 
@@ -219,14 +250,6 @@ void pt_group_title(struct pt_buffer *text, const char *by)
         pt_buffer_format(text, "%c", by[i] - 'a' + 'A');
     if (by[word])
         pt_buffer_format(text, " %s", by + word + 1);
-}
-
-static bool is_context(const char *key)
-{
-    bool found = strcmp(key, PP_KEY_AWAITER) == 0;
-    for (size_t i = 0; i < CONTEXTS; i++)
-        found |= strcmp(key, contexts[i].key) == 0;
-    return found;
 }
 
 void pt_groups_each(const struct pt_profile *profile, void (*each)(void *data, const char *word), void *data)

@@ -102,7 +102,8 @@ struct pt_by_values pt_by_values_of(const struct pt_report *report, const char *
                                     bool for_people)
 {
     struct pt_profile *profile = report->profile;
-    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, by);
+    PT_AUTO(pt_group_free)
+    struct pt_group group = for_people ? pt_group_without_imports(profile, by) : pt_group_by(profile, by);
     struct pt_hot_functions *most = pt_hot_functions_new(profile, by, report->cli->lines);
     struct pt_by_values values = {.report = report,
                                   .by = by,
@@ -117,7 +118,6 @@ struct pt_by_values pt_by_values_of(const struct pt_report *report, const char *
         if (!is_wanted(profile, sample, process, thread))
             continue;
         uint32_t value = pt_group_value(&group, sample);
-        value = for_people ? pt_hot_functions_row(most, value, sample) : value;
         pt_hot_functions_add(most, value, sample);
         values.items[value].ns += sample->cpu_ns;
         values.items[value].count += sample->count;

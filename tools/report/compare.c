@@ -157,7 +157,7 @@ static void add_side(struct pt_comparison *comparison, int side, bool lines)
 static void add_groups(struct pt_comparison *comparison, int side)
 {
     struct pt_profile *profile = comparison->sides[side].profile;
-    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, comparison->group);
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_without_imports(profile, comparison->group);
     uint32_t none = pt_intern_text(profile, PT_NO_GROUP), room = comparison->function_count;
     PT_AUTO_FREE struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
     PT_AUTO_FREE struct pt_request_sums *requests =
@@ -188,18 +188,20 @@ static void add_groups(struct pt_comparison *comparison, int side)
 
 static void drop_uncounted(struct pt_comparison *comparison)
 {
-    uint32_t count = comparison->function_count, kept = 0;
+    uint32_t count = comparison->function_count, kept = 0, imports = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_change *change = &comparison->functions[i].self;
         if (change->requests[0] && change->requests[1])
             comparison->functions[kept++] = comparison->functions[i];
         else if (strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0)
             comparison->without_group = true;
+        else if (strcmp(comparison->functions[i].text, PT_IMPORTS) == 0)
+            imports = 1;
         else if (strcmp(comparison->functions[i].text, PP_UNKNOWN_ROUTE) == 0)
             comparison->without_route = true;
     }
     comparison->function_count = kept;
-    comparison->uncounted = count - kept;
+    comparison->uncounted = count - kept - imports;
 }
 
 /* A change of CPU time is one only if it is not within what both sides are unsure of: the share of a function changes
@@ -295,6 +297,9 @@ static void mark(struct pt_comparison *comparison)
     struct tests tests = {0};
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         struct pt_compared *one = &comparison->functions[i];
+        one->self.chance = one->total.chance = one->clock.chance = 1;
+        if (comparison->group && strcmp(one->text, PT_IMPORTS) == 0) /* how often a service starts is no change of it */
+            continue;
         test_samples(comparison, &tests, &one->self);
         if (!is_leaf(one))
             test_samples(comparison, &tests, &one->total);

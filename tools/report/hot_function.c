@@ -162,7 +162,6 @@ struct pt_hot_functions {
     uint32_t *line_of; /* by node: the application's frame whose line they count for; PT_NONE: none */
     struct pt_row_parts functions, lines; /* by value: texts of functions or packages, frames */
     uint32_t imports;                     /* string: the row of these; 0: they have none */
-    bool *in_import;                      /* by node */
     uint32_t *import_package;             /* by node: text that says the package, a string */
     /* What has no value because servers and event loops run it. */
     bool has_outside;
@@ -216,8 +215,6 @@ static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profil
     uint32_t no_python = pt_intern_text(profile, PT_REPORT_NO_PYTHON);
     PT_AUTO_FREE uint32_t *innermost = pt_self_frames(profile);
     PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, false);
-    hot->in_import = own.in_import;
-    own.in_import = NULL;
     hot->shown = pt_alloc(profile->nodes.count, sizeof *hot->shown);
     hot->line_of = pt_alloc(profile->nodes.count, sizeof *hot->line_of);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
@@ -231,14 +228,14 @@ static void choose_shown(struct pt_hot_functions *hot, struct pt_profile *profil
     }
 }
 
-/* Returns, by node below an import, text that says the package whose code runs. The caller frees. */
-static uint32_t *packages_of_imports(const struct pt_hot_functions *hot, struct pt_profile *profile)
+/* Returns, by node, text that says the package whose code runs. The caller frees. */
+static uint32_t *packages_of_imports(struct pt_profile *profile)
 {
     uint32_t *packages = pt_packages_by_node(profile);
     PT_AUTO_FREE uint32_t *texts = pt_alloc(profile->strings.count, sizeof *texts);
     for (uint32_t i = 0; i < profile->nodes.count; i++) {
         uint32_t package = packages[i];
-        if (!package || !hot->in_import[i])
+        if (!package)
             continue;
         if (!texts[package]) {
             PT_AUTO_BUFFER text = {0};
@@ -252,27 +249,20 @@ static uint32_t *packages_of_imports(const struct pt_hot_functions *hot, struct 
 
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines)
 {
-    static const char *const with_outside[] = {PP_KEY_TEST, PP_KEY_ENDPOINT, PP_KEY_TASK, PP_KEY_GREENLET};
     struct pt_hot_functions *hot = pt_alloc(1, sizeof *hot);
     *hot = (struct pt_hot_functions){.profile = profile, .texts = pt_frame_texts(profile, lines)};
     hot->package = packages_below_middleware(profile);
     choose_shown(hot, profile, strcmp(by, "package") == 0);
-    for (size_t i = 0; i < sizeof with_outside / sizeof with_outside[0]; i++)
-        hot->has_outside |= strcmp(by, with_outside[i]) == 0;
+    hot->has_outside = pt_has_outside(by);
     if (!hot->has_outside)
         return hot;
     hot->imports = pt_intern_text(profile, PT_IMPORTS);
-    hot->import_package = packages_of_imports(hot, profile);
+    hot->import_package = packages_of_imports(profile);
     hot->outside[OUTSIDE_UNKNOWN_ROUTE] = pt_intern_text(profile, PP_UNKNOWN_ROUTE);
     for (int i = 0; i < OUTSIDE_COUNT; i++)
         hot->outside_ns[i] = pt_alloc(profile->nodes.count, sizeof *hot->outside_ns[i]);
     hot->samples_ns = pt_alloc(profile->nodes.count, sizeof *hot->samples_ns);
     return hot;
-}
-
-uint32_t pt_hot_functions_row(const struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample)
-{
-    return !value && hot->imports && hot->in_import[sample->node] ? hot->imports : value;
 }
 
 void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample)
@@ -332,7 +322,6 @@ void pt_hot_functions_free(struct pt_hot_functions *hot)
     free(hot->package);
     free(hot->shown);
     free(hot->line_of);
-    free(hot->in_import);
     free(hot->import_package);
     pt_row_parts_free(&hot->lines);
     pt_row_parts_free(&hot->functions);

@@ -14,10 +14,6 @@ struct pt_hot_functions;
 /* Begins with no samples; by: what the values are of. lines: functions have the lines that they run.
  * pt_hot_functions_free ends it. */
 struct pt_hot_functions *pt_hot_functions_new(struct pt_profile *profile, const char *by, bool lines);
-/* Returns the row of a sample with this value: imports have one of their own where nothing else is known of them, as
- * they run before a service serves. */
-#define PT_IMPORTS "[imports]"
-uint32_t pt_hot_functions_row(const struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample);
 void pt_hot_functions_add(struct pt_hot_functions *hot, uint32_t value, const struct pt_sample *sample);
 /* Gives the samples of each value to that in its row; rows: by value. Those of none stay. */
 void pt_hot_functions_join(struct pt_hot_functions *hot, const uint32_t *rows);

@@ -9,6 +9,7 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../model/frame_text.h"
+#include "../query/group.h"
 #include "../query/package.h"
 #include "../view/own_code.h"
 #include "../view/summary.h"

@@ -66,7 +66,6 @@ static void fill_in(struct pt_own_code *own, const struct pt_profile *profile, c
     const struct pt_node *node = &profile->nodes.items[number];
     uint32_t parent = node->parent, frame = node->frame, outer = own->frame[parent];
     bool import = is_python(profile, frame) && pt_is_importlib(profile, &profile->frames.items[frame]);
-    own->in_import[number] = own->in_import[parent] || import;
     if (!is_own[frame]) {
         own->frame[number] = outer;
         own->caller[number] = own->caller[parent];
@@ -115,8 +114,7 @@ struct pt_own_code pt_own_code_of(struct pt_profile *profile, bool native)
                               .caller = pt_alloc(count, sizeof *own.caller),
                               .callee = pt_alloc(count, sizeof *own.callee),
                               .imported = pt_alloc(count, sizeof *own.imported),
-                              .importing = pt_alloc(count, sizeof *own.importing),
-                              .in_import = pt_alloc(count, sizeof *own.in_import)};
+                              .importing = pt_alloc(count, sizeof *own.importing)};
     for (uint32_t i = 0; !own.application && i < profile->frames.count; i++)
         is_own[i] = is_python(profile, i);
     own.frame[0] = own.caller[0] = own.callee[0] = own.imported[0] = PT_NONE;
@@ -132,5 +130,4 @@ void pt_own_code_free(struct pt_own_code *own)
     free(own->callee);
     free(own->imported);
     free(own->importing);
-    free(own->in_import);
 }

@@ -21,7 +21,6 @@ struct pt_own_code {
     uint32_t *callee;   /* that it calls outside of the application */
     uint32_t *imported; /* of the module that an import executes, the outermost since the function */
     bool *importing;    /* by node: an import is what the function does, or what runs without a function */
-    bool *in_import;    /* by node: the stack is below an import, be it of the application's own modules */
 };
 
 /* native: with the application's native code (pt_native_applications). pt_own_code_free ends it. */
