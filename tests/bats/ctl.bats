@@ -91,7 +91,7 @@ cpu_paused() {
     between $((2 * used)) "$(cpu_paused)" "$paused" "[paused]"
 }
 
-@test "PYPROF_START=paused: a program leaves nothing, one that is resumed by its pid is sampled from then on" {
+@test "PYPROF_START=paused: a program leaves nothing, one that is resumed is sampled from then on" {
     PYPROF_START=paused profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
     [ ! -e pyprof.out ] || fail "files: $(ls -R pyprof.out)"
     begin PYPROF_START=paused
@@ -102,13 +102,20 @@ cpu_paused() {
     grep -q 'PYPROF_START=paused: what is started takes no samples' said.txt || fail "doctor of a command: $(cat said.txt)"
     PYPROF_START=paused "$PYPROF" run -o other -- "$PYTHON" -c 'sum(range(9000000))' 2>said.txt
     grep -q "PYPROF_START=paused, and no 'pyprof ctl resume' came" said.txt || fail "run: $(cat said.txt)"
-    "$PYPROF" ctl "$PROGRAM" resume
+    # It is found by the directory to be, too.
+    "$PYPROF" ctl status >said.txt
+    lines_of said.txt 1 "^1 process that has written nothing so far: $PROGRAM\$"
+    "$PYPROF" ctl pyprof.out/ resume >said.txt
+    lines_of said.txt 1 "^1 process .*: ($PROGRAM|sampled again)\$"
     for _ in $(seq 100); do
         [ "$(timers)" = 0 ] || break
         uses thread third
     done
     uses second
     used=$ANSWER
+    "$PYPROF" report >said.txt
+    grep -qE '^Paused: [0-9.]+ s \([0-9.]+ %\), which all shares are of, too; without: --ignore paused$' said.txt || fail "$(cat said.txt)"
+    ! "$PYPROF" report --ignore paused | grep '^Paused' || fail "$("$PYPROF" report --ignore paused)"
     end_closed
     ! grep -q first stacks.txt || fail "sampled while paused: $(grep first stacks.txt)"
     cpu_near "$(cpu_in second)" "$used" 15 "what ran after"

@@ -16,8 +16,8 @@
 #include "../doctor/checks.h"
 #include "../load/control_file.h"
 #include "../load/files.h"
-#include "../model/frame_text.h"
 #include "running.h"
+#include "starting.h"
 
 #define NS_PER_SECOND 1000000000u
 #define WAIT_NS       UINT64_C(3000000000) /* a process that uses CPU time obeys within a second, and then writes */
@@ -30,8 +30,7 @@ static const char *const action_names[ACTIONS] = {"pause", "resume", "rate", "fl
 struct subject {
     char *directory;
     struct pp_control_scope scope; /* pid 0: all processes of the directory */
-    uid_t uid;                     /* of the process */
-    gid_t gid;
+    struct pt_starting starting;
 };
 
 static enum action action_named(const char *text)
@@ -100,25 +99,6 @@ static bool is_pid(const char *text)
     return *text && strlen(text) <= MAX_DIGITS && !text[strspn(text, "0123456789")] && access(text, F_OK) != 0;
 }
 
-struct search {
-    int pid;
-    bool found;
-};
-
-/* Names of logs begin with the pid. */
-static void check_log(void *data, const char *path)
-{
-    struct search *search = data;
-    search->found |= atoi(pt_base_name(path)) == search->pid;
-}
-
-static bool has_log(const char *directory, int pid)
-{
-    struct search search = {.pid = pid};
-    pt_each_log(directory, check_log, &search);
-    return search.found;
-}
-
 /* Fills the subject from a running process. Returns false after a message. */
 static bool find_process(struct subject *subject, const char *text)
 {
@@ -144,14 +124,13 @@ static bool find_process(struct subject *subject, const char *text)
     PT_AUTO_FREE char *inside = pt_output_directory(&process), *other = pt_output_fallback(&process);
     PT_AUTO_FREE char *fallback = pt_process_info_path(&process, other);
     subject->directory = pt_process_info_path(&process, inside);
-    if (!has_log(subject->directory, process.pid_inside) && has_log(fallback, process.pid_inside)) {
+    if (!pt_has_log(subject->directory, process.pid_inside) && pt_has_log(fallback, process.pid_inside)) {
         char *unused = subject->directory;
         subject->directory = fallback;
         fallback = unused;
     }
     subject->scope = (struct pp_control_scope){(uint64_t)process.pid_inside, process.start_ticks};
-    subject->uid = process.uid;
-    subject->gid = process.gid;
+    subject->starting = (struct pt_starting){0, process.pid, process.uid, process.gid};
     return true;
 }
 
@@ -161,20 +140,23 @@ static bool find_subject(struct subject *subject, const char *target)
         return find_process(subject, target);
     subject->directory = target ? pt_strdup(target) : pt_default_directory();
     struct stat status;
-    if (stat(subject->directory, &status) == 0 && S_ISDIR(status.st_mode))
+    bool is_there = stat(subject->directory, &status) == 0, is_missing = !is_there && errno == ENOENT;
+    subject->starting = pt_starting_find(subject->directory);
+    if ((is_there && S_ISDIR(status.st_mode)) || (is_missing && subject->starting.count))
         return true;
     pt_error("%s: %s; 'pyprof ctl PID' reaches a process that has written nothing so far", subject->directory,
-             errno == ENOENT ? "there is no such directory" : "that is no directory");
+             is_missing ? "there is no such directory, and no process that writes there" : "that is no directory");
     return false;
 }
 
 /* A process that was paused from its start has made no directory: it is made for it. */
 static bool make_directory(const struct subject *subject)
 {
-    if (access(subject->directory, F_OK) == 0 || !subject->scope.pid)
+    const struct pt_starting *starting = &subject->starting;
+    if (access(subject->directory, F_OK) == 0 || !starting->pid)
         return true;
     if (mkdir(subject->directory, 0700) == 0 &&
-        (geteuid() != 0 || chown(subject->directory, subject->uid, subject->gid) == 0))
+        (geteuid() != 0 || chown(subject->directory, starting->uid, starting->gid) == 0))
         return true;
     pt_error("cannot make %s, where the process writes: %s", subject->directory, strerror(errno));
     return false;
@@ -291,6 +273,16 @@ static uint64_t written_of(const char *text)
     return written;
 }
 
+/* then: what becomes of them. */
+static void print_starting(const struct pt_starting *starting, const char *then)
+{
+    if (starting->count == 1)
+        printf("1 process that has written nothing so far%s: %d\n", then, starting->pid);
+    else if (starting->count)
+        printf("%" PRIu32 " processes that have written nothing so far%s: %d …\n", starting->count, then,
+               starting->pid);
+}
+
 static int show_status(const struct pt_cli *cli, const struct subject *subject)
 {
     PT_AUTO_FREE char *text = pt_control_text(subject->directory);
@@ -306,8 +298,9 @@ static int show_status(const struct pt_cli *cli, const struct subject *subject)
         print_orders(text);
     if (running.profile)
         print_rows(&running, written);
-    else
+    else if (!subject->starting.count)
         printf("No process that runs has written to %s.\n", subject->directory);
+    print_starting(&subject->starting, "");
     return PT_EXIT_OK;
 }
 
@@ -333,8 +326,8 @@ static void append_done(struct pt_buffer *text, enum action action, const struct
         pt_buffer_format(text, " for %" PRIu64 " s", (cli->duration_ns + NS_PER_SECOND - 1) / NS_PER_SECOND);
 }
 
-static void say_result(enum action action, const struct pt_cli *cli, const struct pt_running *running, uint64_t written,
-                       uint64_t hz)
+static void say_result(enum action action, const struct pt_cli *cli, const struct pt_running *running,
+                       const char *directory, uint64_t written, uint64_t hz)
 {
     PT_AUTO_BUFFER done = {0};
     append_done(&done, action, cli, hz);
@@ -347,7 +340,9 @@ static void say_result(enum action action, const struct pt_cli *cli, const struc
     if (late)
         printf("%" PRIu32 " process%s rest%s, and will obey when %s CPU time is used, or within ten seconds\n", late,
                pt_plural(late, "es"), late == 1 ? "s" : "", late == 1 ? "its" : "their");
-    if (!obeyed && !late)
+    const struct pt_starting starting = pt_starting_find(directory); /* others have written meanwhile */
+    print_starting(&starting, ", to obey within ten seconds");
+    if (!obeyed && !late && !starting.count)
         puts("ordered; no process that runs has a profile there yet: all that write to it will obey");
 }
 
@@ -373,7 +368,7 @@ int pt_cmd_ctl(const struct pt_cli *cli)
             if (cli->json)
                 print_json(&running, written);
             else
-                say_result(action, cli, &running, written, order.number);
+                say_result(action, cli, &running, subject.directory, written, order.number);
             status = PT_EXIT_OK;
         }
     }

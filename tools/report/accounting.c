@@ -85,6 +85,22 @@ double pt_report_accounted(const struct pt_report *report)
     return pt_percent(sum->cpu_ns > difference ? sum->cpu_ns - difference : 0, sum->cpu_ns);
 }
 
+void pt_report_append_paused(struct pt_buffer *text, const struct pt_report *report)
+{
+    const struct pt_profile *profile = report->profile;
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        const struct pt_sample *sample = &profile->samples.items[i];
+        const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[sample->node].frame];
+        if (sample->node && frame->kind == PP_FRAME_PSEUDO &&
+            strcmp(pt_string(profile, frame->subject), PP_PSEUDO_PAUSED) == 0)
+            ns += sample->cpu_ns;
+    }
+    if (ns)
+        pt_buffer_format(text, "Paused: %.2f s (%.1f %%), which all shares are of, too; without: --ignore paused",
+                         pt_seconds(ns), pt_percent(ns, report->whole_ns));
+}
+
 void pt_report_warnings(const struct pt_report *report, void (*each)(void *data, const char *text), void *data)
 {
     PT_AUTO_BUFFER no_traces = {0};
@@ -130,6 +146,10 @@ void pt_report_accounting(const struct pt_report *report)
                            "%" PRIu64 " samples of %.2f s have a label (other): more than 1,000 combinations of labels "
                            "in %u process%s",
                            sum->other_labels, pt_seconds(sum->other_labels_ns), processes, pt_plural(processes, "es"));
+    PT_AUTO_BUFFER paused = {0};
+    pt_report_append_paused(&paused, report);
+    if (paused.length)
+        pt_print_paragraph(0, 2, "%s", paused.data);
     print_reasons(sum);
     print_open_ends(report->profile);
     pt_report_warnings(report, print_warning, NULL);

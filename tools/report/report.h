@@ -128,6 +128,8 @@ void pt_report_split(const struct pt_report *report, bool threads);
 
 /* Returns how much of the kernel's figure is accounted for, in per cent. */
 double pt_report_accounted(const struct pt_report *report);
+/* Appends how much ran while sampling was paused; nothing if that is none. */
+void pt_report_append_paused(struct pt_buffer *text, const struct pt_report *report);
 /* Calls each with every warning, a sentence without a full stop. */
 void pt_report_warnings(const struct pt_report *report, void (*each)(void *data, const char *text), void *data);
 /* Prints how much of the kernel's figure is accounted for, where the rest went if it is not all of it, and warnings. */

@@ -115,6 +115,10 @@ static void add_uncertainty(struct facts *facts, const struct pt_report *report)
 
 static void add_accounting(struct facts *facts, const struct pt_report *report)
 {
+    PT_AUTO_BUFFER paused = {0};
+    pt_report_append_paused(&paused, report);
+    if (paused.length)
+        add(facts, NULL, "%s", paused.data);
     const struct pt_accounting *sum = &report->sum;
     uint64_t billed_ns = pt_summary_billed_ns(report->profile);
     PT_AUTO_BUFFER own = {0};

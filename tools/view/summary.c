@@ -246,8 +246,7 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
     for (uint32_t i = 0; i < profile->processes.count; i++)
         paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
     if (paused)
-        warn(warnings, "paused (%" PRIu32 " process%s): pyprof ctl resume; without that time: --ignore paused", paused,
-             pt_plural(paused, "es"));
+        warn(warnings, "paused (%" PRIu32 " process%s): pyprof ctl resume", paused, pt_plural(paused, "es"));
 }
 
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
