@@ -113,10 +113,10 @@ cpu_paused() {
     done
     uses second
     used=$ANSWER
+    end_closed
     "$PYPROF" report >said.txt
     grep -qE '^Paused: [0-9.]+ s \([0-9.]+ %\), which all shares are of, too; without: --ignore paused$' said.txt || fail "$(cat said.txt)"
     ! "$PYPROF" report --ignore paused | grep '^Paused' || fail "$("$PYPROF" report --ignore paused)"
-    end_closed
     ! grep -q first stacks.txt || fail "sampled while paused: $(grep first stacks.txt)"
     cpu_near "$(cpu_in second)" "$used" 15 "what ran after"
     [ "$(cpu_paused)" -gt $((used / 2)) ] || fail "the time before is missing: $(head -c 300 stacks.txt)"
