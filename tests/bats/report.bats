@@ -650,6 +650,7 @@ use(time.process_time() + 0.4)' >slow_import.py
     echo 'import slow_import
 slow_import.use(slow_import.time.process_time() + 0.4)' >app.py
     profiled "$PYTHON" app.py
+    "$PYPROF" report | grep -q "pyprof report imports" || fail "$("$PYPROF" report)"
     "$PYPROF" report --from ready >screen.txt
     grep -qE '^After start-up: 0\.[0-9]+ of 0\.[0-9]+ s CPU; the rest: --to ready$' screen.txt || fail "$(cat screen.txt)"
     sums() {

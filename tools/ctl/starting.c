@@ -2,6 +2,7 @@
 #include "starting.h"
 
 #include <dirent.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,23 +48,12 @@ static bool is_same_file(const char *a, const char *b)
            first.st_ino == second.st_ino;
 }
 
-/* Returns the directory that the path is in; without slashes at its end, which are cut off. The caller frees. */
-static char *parent_of(char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/')
-        path[--length] = '\0';
-    const char *slash = strrchr(path, '/');
-    return !slash ? pt_strdup(".") : slash == path ? pt_strdup("/") : pt_strndup(path, (size_t)(slash - path));
-}
-
 /* Neither need exist, but what they are in does. */
 static bool is_same_place(const char *a, const char *b)
 {
-    PT_AUTO_FREE char *first = pt_strdup(a), *second = pt_strdup(b);
-    PT_AUTO_FREE char *in_first = parent_of(first), *in_second = parent_of(second);
-    return is_same_file(first, second) ||
-           (strcmp(pt_base_name(first), pt_base_name(second)) == 0 && is_same_file(in_first, in_second));
+    PT_AUTO_FREE char *first = pt_strdup(a), *second = pt_strdup(b), *name = pt_strdup(a), *other = pt_strdup(b);
+    return is_same_file(a, b) ||
+           (strcmp(basename(name), basename(other)) == 0 && is_same_file(dirname(first), dirname(second)));
 }
 
 static void check_process(struct pt_starting *starting, const char *directory, int pid)

@@ -9,11 +9,14 @@
 #include "../base/terminal_text.h"
 #include "../load/files.h"
 #include "../model/traces.h"
+#include "../query/group.h"
 #include "../query/nothing_left.h"
 #include "../view/summary.h"
 #include "report.h"
+#include "source_files.h"
 
 #define POOLS_FROM     10.0 /* per cent of the CPU time */
+#define IMPORTS_FROM   25.0
 #define MOST_ON_SCREEN 3
 
 /* Prints a command for what this report shows, so that it can be typed as it is. */
@@ -70,6 +73,18 @@ static bool has_pools(const struct pt_report *report)
     return pt_percent(native_ns, report->whole_ns) >= POOLS_FROM;
 }
 
+/* Returns whether much of the CPU time is of imports. */
+static bool has_imports(const struct pt_report *report)
+{
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_without_imports(report->profile, PP_KEY_ENDPOINT);
+    uint64_t ns = 0;
+    for (uint32_t i = 0; i < report->profile->samples.count; i++) {
+        const struct pt_sample *sample = &report->profile->samples.items[i];
+        ns += group.in_import[sample->node] ? sample->cpu_ns : 0;
+    }
+    return pt_percent(ns, report->whole_ns) >= IMPORTS_FROM;
+}
+
 static void add(struct pt_next *next, const char *command, const char *operand, const char *purpose)
 {
     next->items[next->count++] = (struct pt_next_command){command, operand ? pt_strdup(operand) : NULL, purpose};
@@ -80,10 +95,15 @@ struct pt_next pt_report_next(const struct pt_report *report)
     struct pt_next next = {0};
     const char *file = pt_report_hot_file(report), *by = report->cli->request.by;
     bool by_trace = by && strcmp(by, "trace") == 0; /* those without --by would show what is in no trace, too */
+    struct pt_native_line native;
+    if (report->screen && pt_report_native_line(report, &native))
+        add(&next, "pyprof annotate", pt_shortest_path(report->profile, native.source), "the extension's lines");
     if (file && !by_trace)
         add(&next, "pyprof annotate", file, "its lines, with CPU time");
     if (!by_trace && has_pools(report))
         add(&next, "pyprof report --join-pools", NULL, "native pools under their callers");
+    if (report->screen && has_imports(report))
+        add(&next, "pyprof report imports", NULL, "what the start costs, by module");
     const struct pt_trace *trace = pt_costliest_trace(report->profile);
     if (trace && !report->cli->request.select.trace && (!report->profile->selected || by_trace))
         add(&next, "pyprof report --trace", pt_string(report->profile, trace->id),
