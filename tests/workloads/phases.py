@@ -44,9 +44,13 @@ def in_image(name):
 
 
 def in_thread(name):
+    before = len(os.listdir("/proc/self/task"))
     thread = threading.Thread(target=do, args=(name,))
     thread.start()
     thread.join()
+    for _ in range(1000):  # the kernel has it a little longer, and os.fork() counts
+        if len(os.listdir("/proc/self/task")) > before:
+            time.sleep(0.001)
 
 
 if len(sys.argv) > 2:
