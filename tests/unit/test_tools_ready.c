@@ -1,5 +1,6 @@
 /* When processes were ready, and what ran before and after. */
 #include "profile_fixture.h"
+#include "tools/model/selection.h"
 #include "tools/query/select.h"
 
 #define S  UINT64_C(1000000000)
@@ -59,7 +60,10 @@ static uint64_t milliseconds(int kind, struct pt_selection select)
     profile->earlier = earlier;
     add_process(profile, kind);
     pt_profile_finish(profile);
-    uint64_t ns = pt_select(profile) ? pt_profile_cpu_ns(profile) : 0;
+    uint64_t ns = pt_select(profile) ? pt_profile_cpu_ns(profile) : 0, start = 0, end = 14 * S;
+    pt_selected_window(profile, &start, &end);
+    if (select.from.ready && ns) /* what is exported has that length */
+        assert_int_equal(start, kind == SCRIPT ? 11 * S : 12 * S);
     pt_profile_free(profile);
     pt_profile_free(earlier);
     return ns / MS;

@@ -31,7 +31,14 @@ void pt_selected_window(const struct pt_profile *profile, uint64_t *start, uint6
     bool as_asked = select->from.unix_ns && select->to.unix_ns;
     uint64_t from, to;
     pt_selected_times(profile, &from, &to);
-    *start = as_asked || from > *start ? from : *start;
+    if (select->from.ready) {
+        from = UINT64_MAX;
+        for (uint32_t i = 0; i < profile->processes.count; i++) {
+            uint64_t ready = pt_ready_unix_ns(&profile->processes.items[i].ready);
+            from = ready < from ? ready : from;
+        }
+    }
+    *start = as_asked || (from > *start && from < UINT64_MAX) ? from : *start;
     *end = as_asked || to < *end ? to : *end;
 }
 
