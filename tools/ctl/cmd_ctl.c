@@ -17,7 +17,6 @@
 #include "../load/control_file.h"
 #include "../load/files.h"
 #include "running.h"
-#include "starting.h"
 
 #define NS_PER_SECOND 1000000000u
 #define WAIT_NS       UINT64_C(3000000000) /* a process that uses CPU time obeys within a second, and then writes */

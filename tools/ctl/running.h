@@ -3,6 +3,8 @@
 #ifndef PT_CTL_RUNNING_H
 #define PT_CTL_RUNNING_H
 
+#include <sys/types.h>
+
 #include "../model/model.h"
 
 struct pt_running {
@@ -20,5 +22,19 @@ bool pt_running_read(struct pt_running *running, uint64_t written);
 /* Returns whether the process, of those that were read, still runs. */
 bool pt_running_still(const struct pt_running *running, uint32_t process);
 void pt_running_free(struct pt_running *running);
+
+/* Processes that write to a directory and have written nothing so far, as those that were started paused. */
+struct pt_starting {
+    uint32_t count;
+    int pid; /* of one of them, and its owner */
+    uid_t uid;
+    gid_t gid;
+};
+
+/* The directory need not exist. Processes that may not be inspected are not found. */
+struct pt_starting pt_starting_find(const char *directory);
+
+/* Returns whether the directory has a log of this process. */
+bool pt_has_log(const char *directory, int pid);
 
 #endif

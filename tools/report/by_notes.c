@@ -8,7 +8,6 @@
 #include "../query/group.h"
 #include "../view/summary.h"
 #include "by_values.h"
-#include "unread.h"
 
 #define MUCH_PERCENT 5  /* of all CPU time: worth a sentence where it is in other rows */
 #define FEW_SAMPLES  10 /* of a trace: its CPU time may be half of that, or twice */

@@ -14,7 +14,6 @@
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 #include "by_values.h"
-#include "unread.h"
 
 #define ANSWER_PART   10 /* of the CPU time */
 #define SHARE_COLUMNS 17 /* of a row's CPU time and share, without --ci */

@@ -2,8 +2,8 @@
 /* The hottest line of native code whose source is here: of the application's extension modules. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-#include "../load/source_text.h"
 #include "../model/kind.h"
 #include "../view/summary.h"
 #include "report.h"
@@ -11,33 +11,23 @@
 
 #define MUCH_FROM 10.0 /* per cent of the CPU time */
 
-/* Returns, by frame, whether it is native code of a module of the application's whose source can be read. */
-static bool *own_frames(const struct pt_profile *profile)
+/* Returns whether the frame is native code of a module of the application's whose source is here. */
+static bool is_own(const struct pt_profile *profile, const struct pt_frame *frame)
 {
-    bool *own = pt_alloc(profile->frames.count, sizeof *own);
-    PT_AUTO_FREE uint8_t *readable = pt_alloc(profile->strings.count, sizeof *readable); /* 1: it is, 2: it is not */
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        const struct pt_frame *frame = &profile->frames.items[i];
-        if (frame->kind != PP_FRAME_NATIVE || !frame->line || frame->subject == PT_NONE ||
-            pt_kind_of(profile, frame) != PT_KIND_NATIVE ||
-            strstr(pt_string(profile, profile->modules.items[frame->subject].path), "/lib-dynload/"))
-            continue;
-        if (!readable[frame->source]) {
-            struct pt_source source = pt_source_of_file(profile, frame->source);
-            readable[frame->source] = source.text ? 1 : 2;
-            pt_source_free(&source);
-        }
-        own[i] = readable[frame->source] == 1;
-    }
-    return own;
+    return frame->kind == PP_FRAME_NATIVE && frame->line && frame->subject != PT_NONE &&
+           pt_kind_of(profile, frame) == PT_KIND_NATIVE &&
+           !strstr(pt_string(profile, profile->modules.items[frame->subject].path), "/lib-dynload/") &&
+           access(pt_string(profile, frame->source), R_OK) == 0;
 }
 
 bool pt_report_native_line(const struct pt_report *report, struct pt_native_line *hottest)
 {
     struct pt_profile *profile = report->profile;
-    PT_AUTO_FREE bool *own = own_frames(profile);
+    PT_AUTO_FREE bool *own = pt_alloc(profile->frames.count, sizeof *own);
     PT_AUTO_FREE uint32_t *innermost = pt_alloc(profile->nodes.count, sizeof *innermost);
     struct pt_row_parts lines = {0};
+    for (uint32_t i = 0; i < profile->frames.count; i++)
+        own[i] = is_own(profile, &profile->frames.items[i]);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         bool python = profile->frames.items[node->frame].kind == PP_FRAME_PYTHON;

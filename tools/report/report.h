@@ -64,6 +64,15 @@ struct pt_native_line {
 };
 bool pt_report_native_line(const struct pt_report *report, struct pt_native_line *hottest);
 
+/* Returns whether an endpoint is known, by its route or as a counted request. */
+bool pt_has_endpoints(struct pt_profile *profile);
+
+struct pt_unread {
+    const char *package; /* the framework's, or the server's; NULL: there are no requests, or an endpoint is read */
+    const char *wrapper; /* what names its requests: "asgi" or "wsgi" */
+};
+struct pt_unread pt_unread_endpoints(struct pt_profile *profile);
+
 /* Prints what a reader should know before believing that the tables answer the question: the program waited, threads
  * of libraries spin. */
 void pt_report_hints(const struct pt_report *report);

@@ -17,7 +17,6 @@
 #include "../view/summary.h"
 #include "own_table.h"
 #include "report.h"
-#include "unread.h"
 
 #define FEWEST_LINES   6   /* of the table with its heading */
 #define WARNINGS       2   /* that have a line of their own */
@@ -84,10 +83,10 @@ static void add_native_line(struct facts *facts, const struct pt_report *report)
     PT_AUTO(pt_source_free) struct pt_source source = pt_source_of_file(report->profile, hot.source);
     size_t length = 0;
     const char *text = pt_source_line(&source, hot.line, &length) ?: "";
-    size_t blanks = strspn(text, " \t");
-    add(facts, NULL, "Extension: %.0f %% at %s:%" PRIu32 ": %.*s", pt_percent(hot.ns, report->whole_ns),
-        pt_base_name(pt_string(report->profile, hot.source)), hot.line, (int)(length - (blanks < length ? blanks : 0)),
-        text + (blanks < length ? blanks : 0));
+    for (; length && (*text == ' ' || *text == '\t'); length--)
+        text++;
+    add(facts, NULL, "Extension: %.0f %% at %s:%" PRIu32 "%s%.*s", pt_percent(hot.ns, report->whole_ns),
+        pt_base_name(pt_string(report->profile, hot.source)), hot.line, length ? ": " : "", (int)length, text);
 }
 
 static void add_waiting(struct facts *facts, const struct pt_report *report)

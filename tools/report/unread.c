@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "unread.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "../../preload/common/label_kinds.h"
 #include "../query/group.h"
 #include "../query/package.h"
+#include "report.h"
 
 #define REQUESTS_PART 10 /* of the CPU time: a program with less in requests is no service */
 
