@@ -36,9 +36,10 @@ bool pt_report_native_line(const struct pt_report *report, struct pt_native_line
     *hottest = (struct pt_native_line){0};
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
+        if (!innermost[sample->node])
+            continue;
         const struct pt_frame *frame = &profile->frames.items[innermost[sample->node] - 1];
-        if (innermost[sample->node])
-            pt_row_parts_add(&lines, frame->source, frame->line, sample->cpu_ns);
+        pt_row_parts_add(&lines, frame->source, frame->line, sample->cpu_ns);
     }
     PT_AUTO_FREE struct pt_row_part *most = pt_row_parts_most(&lines, profile->strings.count);
     for (uint32_t i = 0; i < profile->strings.count; i++)
