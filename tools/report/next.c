@@ -13,7 +13,6 @@
 #include "../query/nothing_left.h"
 #include "../view/summary.h"
 #include "report.h"
-#include "source_files.h"
 
 #define POOLS_FROM     10.0 /* per cent of the CPU time */
 #define IMPORTS_FROM   25.0
@@ -95,9 +94,6 @@ struct pt_next pt_report_next(const struct pt_report *report)
     struct pt_next next = {0};
     const char *file = pt_report_hot_file(report), *by = report->cli->request.by;
     bool by_trace = by && strcmp(by, "trace") == 0; /* those without --by would show what is in no trace, too */
-    struct pt_native_line native;
-    if (report->screen && pt_report_native_line(report, &native))
-        add(&next, "pyprof annotate", pt_shortest_path(report->profile, native.source), "the extension's lines");
     if (file && !by_trace)
         add(&next, "pyprof annotate", file, "its lines, with CPU time");
     if (!by_trace && has_pools(report))

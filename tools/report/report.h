@@ -56,14 +56,6 @@ void pt_next_free(struct pt_next *next);
 #define PT_MORE_IN_FULL   " (pyprof report --full)"
 void pt_report_screen(const struct pt_report *report);
 
-/* The line of native code of the application's, its source is here, that most is in, with all that it calls. Returns
- * false if that is not much. */
-struct pt_native_line {
-    uint32_t source, line; /* source: string, a whole path */
-    uint64_t ns;
-};
-bool pt_report_native_line(const struct pt_report *report, struct pt_native_line *hottest);
-
 /* Returns whether an endpoint is known, by its route or as a counted request. */
 bool pt_has_endpoints(struct pt_profile *profile);
 

@@ -9,7 +9,6 @@
 #include "../base/print.h"
 #include "../base/terminal_text.h"
 #include "../load/runs.h"
-#include "../load/source_text.h"
 #include "../model/frame_text.h"
 #include "../model/gil_gc.h"
 #include "../model/http_requests.h"
@@ -73,20 +72,6 @@ static void add_code(struct facts *facts, const struct pt_report *report)
         add(facts, NULL, "Garbage collection: %.1f %%: gc.freeze() or gc.set_threshold() lowers it", collected);
     else if (states.gc_known_ns)
         add(facts, NULL, "Garbage collection: %.1f %%", collected);
-}
-
-static void add_native_line(struct facts *facts, const struct pt_report *report)
-{
-    struct pt_native_line hot;
-    if (!pt_report_native_line(report, &hot))
-        return;
-    PT_AUTO(pt_source_free) struct pt_source source = pt_source_of_file(report->profile, hot.source);
-    size_t length = 0;
-    const char *text = pt_source_line(&source, hot.line, &length) ?: "";
-    for (; length && (*text == ' ' || *text == '\t'); length--)
-        text++;
-    add(facts, NULL, "Extension: %.0f %% at %s:%" PRIu32 "%s%.*s", pt_percent(hot.ns, report->whole_ns),
-        pt_base_name(pt_string(report->profile, hot.source)), hot.line, length ? ": " : "", (int)length, text);
 }
 
 static void add_waiting(struct facts *facts, const struct pt_report *report)
@@ -161,7 +146,6 @@ static struct facts facts_of(const struct pt_report *report)
 {
     struct facts facts = {0};
     add_code(&facts, report);
-    add_native_line(&facts, report);
     add_waiting(&facts, report);
     add_unread(&facts, report);
     add_uncertainty(&facts, report);
