@@ -49,6 +49,8 @@ def most(asked, begin, end):
 
 
 def main():
+    if len(sys.argv) > 4 or not all(word.isdigit() for word in sys.argv[1:]):
+        sys.exit(__doc__)
     hosts, outage, capacity = [int(word) for word in sys.argv[1:]] + [10000, 600, 2000][len(sys.argv) - 1 :]
     random.seed(1)
     print(f"{hosts} hosts, the server away for {outage} s, then {capacity} requests a second")

@@ -176,7 +176,8 @@ uint64_t pp_interval_flush(int flush_tid, enum pp_end_reason end)
     }
     /* ids of a full segment end with it */
     pp_drain_settle(final || pp_write_is_full());
-    if (final || atomic_load(&pp_capture.stopped))
+    /* a signal that the program sends to itself is an end, too: what threads have used is no longer pending then */
+    if (end != PP_END_NOT || atomic_load(&pp_capture.stopped))
         pp_drain_rest();
     append(end);
     pp_codes_limit();

@@ -177,6 +177,25 @@ PY
     grep -q '"sample_labels": \[\]' taken || fail "$(cat taken)"
 }
 
+@test "a program that ends by its own signal: what its threads have used since their last samples is sent, too" {
+    serve
+    cat >pool.py <<'PY'
+import signal, threading, time
+def use():
+    end = time.thread_time() + 0.024
+    while time.thread_time() < end:
+        pass
+    time.sleep(60)
+for _ in range(20):
+    threading.Thread(target=use, daemon=True).start()
+time.sleep(1.5)
+signal.raise_signal(signal.SIGTERM)
+PY
+    profiled "$PYTHON" pool.py || [ $? -eq 143 ]
+    push otlp
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum) of $(shown) ns"
+}
+
 @test "while the program runs: windows meet, and have the CPU that the program used; SIGTERM sends the last" {
     serve
     begin 30

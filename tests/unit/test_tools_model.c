@@ -410,7 +410,7 @@ TEST(warnings_are_said)
     char text[2000] = "";
     struct pt_profile *profile = two_processes();
     pt_summary_warnings(profile, PT_NONE, collect, text);
-    assert_non_null(strstr(text, "11.0 % of the CPU time (0.02 s) was not sampled"));
+    assert_non_null(strstr(text, "11.0 % of the CPU (0.02 s) was not sampled"));
     assert_non_null(strstr(text, "PYPROF_CLOCK=perf"));
     assert_non_null(strstr(text, "only 18 samples"));
     assert_null(strstr(text, "do not close"));

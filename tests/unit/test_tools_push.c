@@ -107,6 +107,26 @@ TEST(a_service_is_called_as_its_script)
     }
 }
 
+/* Uvicorn's workers are multiprocessing's; a script that another one starts has its own name. */
+TEST(a_worker_that_was_spawned_has_its_parents_name)
+{
+    struct pt_profile *profile = pt_profile_new(NULL);
+    const struct pt_push_target target = {0};
+    static const char *const lines[] = {"python3 /srv/bin/uvicorn a:b --workers 2",
+                                        "python3 -c 'from multiprocessing.spawn'", "python3 job.py"};
+    for (uint32_t i = 0; i < 3; i++) {
+        uint32_t number = pt_add_process(profile, pt_intern_text(profile, lines[i]));
+        struct pt_process *process = &profile->processes.items[number];
+        process->command_line = pt_intern_text(profile, lines[i]);
+        process->pid = 100 + i;
+        process->ppid = 100;
+    }
+    static const char *const names[] = {"uvicorn", "uvicorn", "job.py"};
+    for (uint32_t i = 0; i < 3; i++)
+        assert_string_equal(pt_string(profile, pt_push_service(&target, profile, i)), names[i]);
+    pt_profile_free(profile);
+}
+
 static struct pt_push_state full_state(void)
 {
     struct pt_push_state state = {

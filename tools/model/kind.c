@@ -44,11 +44,19 @@ static bool is_interpreter(const char *path)
     return !*base || strchr("0123456789.-", *base);
 }
 
-/* Returns whether the first word of a command line is a program in the directory, the first bytes of `path`. */
+/* Returns whether the first word of a command line is a program in the directory, the first bytes of `path`; of a
+ * relative path the end counts: ".venv/bin/", "../venv/bin/". */
 static bool is_program_in(const char *command, const char *path, size_t directory)
 {
     const char *slash = memrchr(command, '/', strcspn(command, " "));
-    return slash && (size_t)(slash + 1 - command) == directory && memcmp(command, path, directory) == 0;
+    size_t length = slash ? (size_t)(slash + 1 - command) : 0;
+    bool relative = *path != '/';
+    for (size_t up; relative && (up = *path == '.' ? strspn(path, ".") : 3) < 3 && path[up] == '/';) {
+        path += up + 1;
+        directory -= up + 1;
+    }
+    return (relative ? length > directory && command[length - directory - 1] == '/' : length == directory) &&
+           memcmp(command + length - directory, path, directory) == 0;
 }
 
 /* Returns whether the script is in the directory of an interpreter that ran: pip puts commands there. */

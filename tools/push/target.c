@@ -142,11 +142,20 @@ char *pt_push_program_name(const char *line)
     return name;
 }
 
-static uint32_t process_of(const struct pt_profile *profile, uint32_t instance)
+/* Returns the process that this is a copy of or, where the command line names no program, that has started it: it is
+ * known by its pid only. PT_NONE: there is none, or its log was not read. */
+static uint32_t parent_of(const struct pt_profile *profile, const struct pt_process *process)
 {
-    for (uint32_t i = 0; instance && i < profile->processes.count; i++)
-        if (profile->processes.items[i].instance == instance)
+    PT_AUTO_FREE char *name = pt_push_program_name(pt_string(profile, process->command_line));
+    if (!process->parent_instance && !is_interpreter(name))
+        return PT_NONE;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *other = &profile->processes.items[i];
+        bool parent = process->parent_instance ? other->instance == process->parent_instance
+                                               : other->pid == process->ppid && other->run == process->run;
+        if (parent && other != process)
             return i;
+    }
     return PT_NONE;
 }
 
@@ -160,7 +169,7 @@ uint32_t pt_push_service(const struct pt_push_target *target, struct pt_profile 
     if (target->service_default)
         return pt_intern_text(profile, target->service_default);
     for (unsigned i = 0; i < MAX_PARENTS; i++) {
-        uint32_t parent = process_of(profile, profile->processes.items[process].parent_instance);
+        uint32_t parent = parent_of(profile, &profile->processes.items[process]);
         if (parent == PT_NONE || profile->processes.items[parent].service)
             break;
         process = parent;

@@ -133,7 +133,18 @@ bool pt_summary_is_uneven(const struct pt_profile *profile)
     return is_uneven(&sum);
 }
 
-static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes)
+/* Returns whether a process has threads that kernel ticks sample. */
+static bool has_ticks(const struct pt_profile *profile, uint32_t process)
+{
+    bool found = false;
+    for (uint32_t i = 0; i < profile->processes.count; i++)
+        found |= (process == PT_NONE || i == process) &&
+                 strcmp(pt_string(profile, profile->processes.items[i].clock), "perf events") != 0;
+    return found;
+}
+
+static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes,
+                           bool ticks)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
            own = pt_percent(sum->own_ns, sum->cpu_ns);
@@ -141,14 +152,16 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
+        bool by_ticks = !known && ticks;
         warn(warnings,
-             "%.1f %% of the CPU time (%.2f s) was not sampled%s; no function has it, it is " PP_PSEUDO_UNSAMPLED
-             ": %s",
-             unsampled, pt_seconds(sum->unsampled_ns), known ? "" : ": try PYPROF_CLOCK=perf",
+             "%.1f %% of the CPU (%.2f s) was not sampled%s; no function has it, it is " PP_PSEUDO_UNSAMPLED ": %s%s",
+             unsampled, pt_seconds(sum->unsampled_ns), by_ticks ? ": try PYPROF_CLOCK=perf" : "",
              known ? "there was no signal for it, see below"
-                   : "threads were over before a sample was due, or work always fell between two of the kernel's clock "
-                     "ticks. Perf events see that work ('pyprof doctor' says whether they are permitted, "
-                     "PYPROF_CLOCK=perf uses them for all threads), except for what it does in system calls");
+                   : "threads, or the process, were over before the next sample was due, or did their system calls in "
+                     "step with the kernel's clock ticks",
+             by_ticks ? ", or work always fell between two of these. Perf events see that work ('pyprof doctor' says "
+                        "whether they are permitted, PYPROF_CLOCK=perf uses them for all threads)"
+                      : "");
     }
     if (is_uneven(sum))
         warn(
@@ -367,7 +380,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     if (!without_sums && sum.samples < FEW_SAMPLES)
         warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
              costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
-    warn_of_shares(&warnings, &sum, checked);
+    warn_of_shares(&warnings, &sum, checked, has_ticks(profile, only));
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
