@@ -7,8 +7,9 @@
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
 #define LINE_TABLE_MAX(ring) ((ring)->size * 3 / 8)
 
-#define TEMPLATE_LINES_MAX 8192u /* bytes */
-#define LAST_GLOBALS       4u    /* of a template's code: no name but Jinja's own follows the lines */
+#define TEMPLATE_LINES_MAX 8192u         /* bytes */
+#define FIRST_GLOBAL       "environment" /* of a template's code, which Jinja gives it before it runs */
+#define LAST_GLOBALS       4u            /* no name but Jinja's own follows the lines */
 
 /* What a definition needs of a code object. */
 struct parts {
@@ -78,7 +79,8 @@ PP_RARE static void find_template_lines(const struct pp_object_reader *reader, c
     struct pp_dict_keys keys;
     if (!may_be_template(reader, &parts->filename) ||
         !pp_object_word(reader, frame->address + reader->python->layout.frame.globals, &globals) ||
-        !pp_dict_open(reader, globals, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys))
+        !pp_dict_open(reader, globals, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
+        !pp_object_word(reader, keys.entries + keys.key, &key) || !pp_str_is(reader, key, FIRST_GLOBAL))
         return;
     for (uint64_t i = 1; i <= LAST_GLOBALS && i <= keys.count; i++) {
         uintptr_t entry = keys.entries + (keys.count - i) * keys.size + keys.key;
@@ -127,7 +129,7 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     list(scratch, 2, out + qualname_bytes + filename_bytes, code->line_table + layout->bytes.data, table_bytes);
     list(scratch, 3, out + bytes - lines_bytes, parts.template_lines.data, lines_bytes);
     /* another thread may replace a global while this one is within a C function that has released the GIL */
-    if (!copy_listed(scratch, 4, bytes, alive && !lines_bytes)) {
+    if (!copy_listed(scratch, lines_bytes ? 4 : 3, bytes, alive && !lines_bytes)) {
         record->qualname.width = record->filename.width = record->template_lines.width = 0;
         record->line_table_bytes = 0;
     }

@@ -88,7 +88,8 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
     code->line_table = table;
     if (!code->qualname || !code->filename)
         return NULL;
-    if (record->template_lines.width == 1) {
+    if (record->template_lines.width == 1 &&
+        pp_template_lines_valid((const char *)table + record->line_table_bytes, record->template_lines.bytes)) {
         code->template_lines =
             (struct pp_template_lines){(const char *)table + record->line_table_bytes, record->template_lines.bytes,
                                        record->template_lines.cut, record->template_extends != 0};

@@ -1,6 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "template_lines.h"
 
+bool pp_template_lines_valid(const char *text, uint32_t size)
+{
+    char wanted = '='; /* after the number */
+    bool digits = false;
+    for (uint32_t i = 0; i < size; i++) {
+        if (text[i] >= '0' && text[i] <= '9') {
+            digits = true;
+            continue;
+        }
+        if (!digits || text[i] != wanted)
+            return false;
+        wanted = wanted == '=' ? '&' : '=';
+        digits = false;
+    }
+    return true;
+}
+
 static uint32_t read_number(const char **at, const char *end)
 {
     uint32_t number = 0;

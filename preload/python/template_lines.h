@@ -14,6 +14,9 @@ struct pp_template_lines {
     bool extends; /* the template extends another one, whose code its own calls in a line that the text leaves out */
 };
 
+/* Returns whether the text is one that Jinja makes, or its beginning: pairs of numbers. */
+bool pp_template_lines_valid(const char *text, uint32_t size);
+
 /* Returns the line of the template, the first one for code that is before all of them; 0: unknown. It is what Jinja
  * itself says of a line, but for the call of the template that is extended, which Jinja takes for a part of what comes
  * before it. A line of other code is returned as it is. */

@@ -39,6 +39,18 @@ TEST(what_is_left_out_is_unknown)
     }
 }
 
+TEST(other_texts_are_not_jinjas)
+{
+    static const char *const good[] = {"", "1=2", "1=2&30=400", "1=2&3", "1=2&3="}, *const bad[] = {
+                                                                                        "build 7",  "=",     "&",
+                                                                                        "1&2",      "1=2=3", "1==2",
+                                                                                        "1=2&&3=4", "x=1",   "1=-2"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++)
+        assert_true(pp_template_lines_valid(good[i], (uint32_t)strlen(good[i])));
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        assert_false(pp_template_lines_valid(bad[i], (uint32_t)strlen(bad[i])));
+}
+
 TEST(any_bytes_are_read_to_their_end)
 {
     static const char *const odd[] = {"=",   "&", "1", "1=", "=1", "1==2&&3=", "x=y&1=2", "99999999999999999999=1&5=6",

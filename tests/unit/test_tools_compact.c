@@ -113,6 +113,11 @@ static int by_all(const void *a, const void *b)
     return memcmp(a, b, sizeof(struct pt_sample));
 }
 
+static uint32_t first_two(const char *text)
+{
+    return *text ? (uint32_t)(uint8_t)text[0] << 8 | (uint8_t)text[1] : 0;
+}
+
 /* Numbers follow the order in which things were first needed: in their place comes what they mean. */
 static void name_all(struct pt_profile *profile)
 {
@@ -123,10 +128,10 @@ static void name_all(struct pt_profile *profile)
         const char *name = pt_string(profile, thread->name);
         sample->thread = pt_hash_bytes(name, strlen(name)) + (uint32_t)thread->tid;
         sample->node = profile->frames.items[profile->nodes.items[sample->node].frame].line;
-        sample->labels = set->count ? (uint8_t)pt_string(profile, profile->labels.items[set->first].value)[1] : 0;
+        sample->labels = set->count ? first_two(pt_string(profile, profile->labels.items[set->first].value)) : 0;
     }
     for (uint32_t i = 0; i < profile->requests.count; i++)
-        profile->requests.items[i].endpoint = (uint8_t)pt_string(profile, profile->requests.items[i].endpoint)[1];
+        profile->requests.items[i].endpoint = first_two(pt_string(profile, profile->requests.items[i].endpoint));
 }
 
 enum way { WHOLE, PIECEWISE, BY_WINDOWS, WAYS };

@@ -24,7 +24,8 @@ static void add_process(struct pt_profile *profile, int kind)
     uint32_t import_code = fixture_code(&log, "_find_and_load", "<frozen importlib._bootstrap>", 1);
     uint32_t module = fixture_module(&log, "/lib/libx.so", 0, 0x1000, 0x9000, 0, nothing, sizeof nothing);
     uint32_t native = fixture_node(&log, 0, fixture_native(&log, module, 0x1234, "f", 0));
-    uint32_t task = fixture_node(&log, 0, fixture_pseudo(&log, "[task]"));
+    uint32_t loop_code = fixture_code(&log, "Handle._run", "/usr/lib/python3.13/asyncio/events.py", 1);
+    uint32_t task = fixture_node(&log, 0, fixture_python(&log, loop_code, 2)); /* before the task's own frames */
     uint32_t run = fixture_node(&log, kind == SCRIPT ? task : native, fixture_python(&log, main_code, 2));
     uint32_t import = fixture_node(&log, run, fixture_python(&log, import_code, 2));
     import = fixture_node(&log, import, fixture_python(&log, main_code, 1));

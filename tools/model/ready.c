@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "../../preload/common/label_kinds.h"
-#include "../../preload/common/pseudo_frames.h"
 #include "../log/cursor.h"
 
 #define MOST_FRAMES 10000 /* of a stack: a damaged log may have any number */
@@ -14,7 +13,7 @@ static bool is_text(struct pt_text text, const char *wanted)
     return text.length == strlen(wanted) && memcmp(text.data, wanted, text.length) == 0;
 }
 
-/* Asyncio's tasks have the key of jobs, and a mark in their stacks, which jobs do not have. */
+/* Asyncio's tasks have the key of jobs. */
 static bool has_request(const struct pt_segment *segment, uint32_t labels, bool in_task)
 {
     const struct pt_log_labels *set = pt_segment_find(segment, PT_TABLE_LABELS, labels);
@@ -49,8 +48,8 @@ static enum {
         python |= code != NULL;
         native |= frame && frame->kind == PP_FRAME_NATIVE;
         import |= file.length >= strlen(PT_IMPORTLIB) && memcmp(file.data, PT_IMPORTLIB, strlen(PT_IMPORTLIB)) == 0;
-        in_task |= frame && frame->kind == PP_FRAME_PSEUDO &&
-                   is_text(pt_segment_string(segment, frame->subject), PP_PSEUDO_TASK);
+        /* before and after a task's own frames there is no mark of a task */
+        in_task |= code && memmem(file.data, file.length, "/asyncio/", strlen("/asyncio/"));
     }
     if (has_request(segment, sample->labels, in_task))
         return SERVES;

@@ -69,7 +69,8 @@ static void add_code(struct facts *facts, const struct pt_report *report)
         add(facts, NULL, "%s", text.data + 2);
     }
     if (collected >= COLLECTED_FROM)
-        add(facts, NULL, "Garbage collection, in all rows: %.1f %%: gc.freeze() or gc.set_threshold() lowers it", collected);
+        add(facts, NULL, "Garbage collection, in all rows: %.1f %%: gc.freeze() or gc.set_threshold() lowers it",
+            collected);
     else if (states.gc_known_ns)
         add(facts, NULL, "Garbage collection, in all rows: %.1f %%", collected);
 }
