@@ -66,6 +66,29 @@ static void name_as_jinja(struct pp_arena *arena, struct pp_code *code)
     code->qualname_length = (uint32_t)size - 1;
 }
 
+/* Puts a function of Mako's into its template; a def or a block has the name that it has there. */
+static void place_as_mako(struct generation *generation, struct pp_code *code)
+{
+    static struct pp_mako_map map;
+    bool fresh;
+    if (!pp_mako_map_read(&map, code->qualname, code->filename))
+        return;
+    /* functions of a template share the text of its lines: no definition equals it */
+    uint32_t length, number = pp_intern(&generation->by_content, map.lines.text, map.lines.size, &fresh);
+    const struct pp_record_text path = {.bytes = map.path_length * 2, .width = 2};
+    const char *filename = text_to_utf8(&generation->arena, &path, (const uint8_t *)map.path, &length);
+    if (!number || !filename)
+        return;
+    map.lines.text = pp_intern_key(pp_intern_entry(&generation->by_content, number));
+    code->template_lines = map.lines;
+    code->filename = filename;
+    code->filename_length = length;
+    code->bytes += map.lines.size;
+    bool named = strncmp(code->qualname, "render_", 7) == 0 && strncmp(code->qualname, "render_body", 11) != 0;
+    code->qualname += named ? 7 : 0;
+    code->qualname_length -= named ? 7 : 0;
+}
+
 /* table: the record's line table, in memory of the generation. */
 static struct pp_code *new_code(struct generation *generation, const struct pp_record_code *record,
                                 const uint8_t *table)
@@ -96,6 +119,7 @@ static struct pp_code *new_code(struct generation *generation, const struct pp_r
         name_as_jinja(arena, code);
     }
     code->bytes = (uint32_t)sizeof *code + record->header.size + code->qualname_length + code->filename_length;
+    place_as_mako(generation, code);
     code->is_init_cleanup = strcmp(code->qualname, "__init__") == 0 && strcmp(code->filename, "__init__") == 0;
     return code;
 }

@@ -19,7 +19,7 @@ struct pp_code {
     uint32_t flags; /* co_flags */
     const uint8_t *line_table;
     uint32_t line_table_bytes;
-    struct pp_template_lines template_lines; /* of Jinja's code; first_line is the template's then */
+    struct pp_template_lines template_lines; /* of Jinja's and Mako's code */
     bool is_init_cleanup;                    /* 3.12+: the interpreter's own frame under an inlined __init__ */
     uint32_t log_id, log_segment;
     uint32_t serial;    /* no other code object has it */

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define PP_MAKO_PATH 1024u /* characters */
+
 struct pp_template_lines {
     const char *text; /* NULL: the code is of no template; its bytes are untrusted */
     uint32_t size;
@@ -21,5 +23,19 @@ bool pp_template_lines_valid(const char *text, uint32_t size);
  * itself says of a line, but for the call of the template that is extended, which Jinja takes for a part of what comes
  * before it. A line of other code is returned as it is. */
 uint32_t pp_template_line(const struct pp_template_lines *lines, uint32_t line);
+
+/* What Mako writes to the end of its code's files; without a module_directory it has none, and the code its own lines.
+ */
+struct pp_mako_map {
+    struct pp_template_lines lines;
+    uint16_t path[PP_MAKO_PATH]; /* the template's, as UTF-16 */
+    uint32_t path_length;
+};
+
+/* Reads it from a text, which may be anything; the lines take the place of Mako's. False: it is not whole. */
+bool pp_mako_map_parse(struct pp_mako_map *map, char *text);
+/* Reads it from a file, if Mako may have made it: by the function's name, or as no module's name has a dot. The lines
+ * last until the next call. Flush thread. */
+bool pp_mako_map_read(struct pp_mako_map *map, const char *qualname, const char *path);
 
 #endif

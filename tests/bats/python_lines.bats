@@ -155,6 +155,33 @@ END
     with_pythons "$(list_pythons | grep -E ' 3\.(10|12)\.')" of_templates
 }
 
+of_mako() {
+    local venv
+    venv=$(PIP_ONLY_BINARY=:all: venv_with mako) || fail "$venv"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/mako_templates.py" 2
+    collapsed --lines --native=none >lines.txt
+    ${READ%% *} - lines.txt <<'END'
+import re, sys
+met = set()
+for line in open(sys.argv[1], encoding="utf-8"):
+    stack = re.sub(r";use \(.*| \d+\n", "", line)
+    called = re.search(r";at_([a-z_]+)_(\d+) \([^;]*$", stack)
+    if called:
+        caller = re.search(r"[( ](?:\./|déjà/)?(\w+(?:\.html)?):(\d+)\);[^;]*$", stack)
+        assert caller and (caller[1].replace(".", "_"), caller[2]) == called.groups(), line
+        met.add(called.groups())
+wanted = {("page_html", str(line)) for line in (5, 8, 10, 13, 16, 23, 27, 28, 31, 34)} | {("base_html", "3"), ("macros_html", "4"), ("part", "2")}
+assert not wanted - met, wanted - met
+END
+    "$PYPROF" annotate page.html >page.txt
+    grep -qE '^ +[0-9.]+ s .* 10 +\$\{at_page_html_10\(\)}' page.txt || fail "$(cat page.txt)"
+    "$PYPROF" report functions | grep -qF "row (page.html:7)" || fail "$("$PYPROF" report functions)"
+}
+
+@test "lines of Mako's templates, where it keeps its code in a directory" {
+    with_pythons "$(list_pythons | grep -E ' 3\.(10|12)\.')" of_mako
+}
+
 # bats test_tags=long
 @test "lines of Jinja's templates in each version of Python" {
     with_each_python of_templates

@@ -128,14 +128,16 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
 }
 
 /* Returns whether a function of a template begins at its first line, by the names that Jinja gives to those of blocks
- * (preload/merge/code_objects.c), macros, blocks of calls and loops; the template's own code begins anywhere. */
+ * (preload/merge/code_objects.c), macros, blocks of calls and loops; the template's own code begins anywhere, and
+ * Mako's, which does not map all first lines. */
 static bool begins_in_template(const struct pt_source *source, const char *qualname, uint32_t first_line)
 {
     char block[64] = "";
     size_t length;
     const char *dot = strrchr(qualname, '.'), *name = dot ? dot + 1 : qualname;
     const char *line = pt_source_line(source, first_line, &length);
-    if (!line || strcmp(qualname, "top-level template code") == 0)
+    bool mako = strncmp(qualname, "render_body", 11) == 0 || memmem(source->text, source->size, "<%", 2);
+    if (!line || mako || strcmp(qualname, "top-level template code") == 0)
         return line != NULL;
     if (sscanf(qualname, "block '%63[^']'", block) == 1)
         return holds_word(line, length, "block") && holds_word(line, length, block);
