@@ -186,3 +186,8 @@ END
 @test "lines of Jinja's templates in each version of Python" {
     with_each_python of_templates
 }
+
+# bats test_tags=long
+@test "lines of Mako's templates in each version of Python" {
+    with_each_python of_mako
+}
