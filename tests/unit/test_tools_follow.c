@@ -4,6 +4,7 @@
 #include "tools/load/parts.h"
 #include "unit.h"
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -206,4 +207,92 @@ TEST(parts_of_one_process_count_once)
     pt_follow_free(follow);
     for (uint32_t i = 0; i < LOGS; i++)
         fixture_end(&logs[i].fixture);
+}
+
+#define SPAN_NS   UINT64_C(1000000000)
+#define INTERVALS 20
+
+static void write_intervals(struct log *log)
+{
+    begin_log(log, paths[0], 0, names[0], 0);
+    for (uint64_t i = 0; i < INTERVALS; i++) {
+        const uint64_t sample[1][FIXTURE_SAMPLE_FIELDS] = {{log->thread, log->node, 0, 0, 1, SECOND_NS}};
+        fixture_samples_at(&log->fixture, START_NS + i * SPAN_NS, SPAN_NS, sample, 1);
+    }
+    write_on(log);
+}
+
+static bool begin_log_file(void *data, const struct stat *status, struct pt_growing_file *source)
+{
+    return !data && status && source;
+}
+
+static void leave_samples(void *data)
+{
+    assert_null(data);
+}
+
+/* Reads the first half of the log, then puts another file in its place. */
+static struct pt_follow *read_half(struct log *log, const void *data, size_t length)
+{
+    write_intervals(log);
+    struct pt_follow *follow = follow_all(0);
+    follow->begin = begin_log_file;
+    follow->took = leave_samples;
+    follow->until_unix_ns = START_NS + INTERVALS / 2 * SPAN_NS + 1;
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS / 2 * SECOND_NS);
+    assert_true(pt_follow_next(follow));
+    fixture_write("other", data ? data : log->fixture.file.data, data ? length : log->fixture.file.length);
+    assert_int_equal(rename("other", paths[0]), 0);
+    return follow;
+}
+
+static void read_rest(struct pt_follow *follow, bool scan)
+{
+    follow->no_scan = !scan;
+    follow->until_unix_ns = UINT64_MAX;
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+}
+
+/* As pushers read it, window by window. */
+TEST(a_log_of_which_the_rest_is_for_later_may_be_replaced)
+{
+    for (int scan = 0; scan < 2; scan++) {
+        struct log log;
+        struct pt_follow *follow = read_half(&log, "short", 5);
+        read_rest(follow, scan);
+        assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS * SECOND_NS);
+        assert_false(pt_follow_is_stale(follow, UINT32_MAX));
+        pt_follow_free(follow);
+        fixture_end(&log.fixture);
+    }
+}
+
+TEST(of_a_log_that_was_replaced_before_it_was_opened_again_nothing_counts_twice)
+{
+    int held[150], count = 150;
+    struct fixture other;
+    for (int i = 0; i < count; i++)
+        held[i] = open("/dev/null", O_RDONLY);
+    fixture_example(&other, 9, 0x7f0000000000u);
+    alarm(60);
+    for (int way = 0; way < 3; way++) {
+        struct log log;
+        struct pt_follow *follow = read_half(&log, way ? NULL : other.file.data, other.file.length);
+        if (way == 2) {
+            assert_int_equal(unlink(paths[0]), 0);
+            assert_int_equal(symlink("/dev/zero", paths[0]), 0);
+        }
+        read_rest(follow, false);
+        assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS / 2 * SECOND_NS);
+        assert_int_equal(pt_follow_is_stale(follow, UINT32_MAX), way < 2);
+        pt_follow_free(follow);
+        fixture_end(&log.fixture);
+        assert_int_equal(unlink(paths[0]), 0);
+    }
+    alarm(0);
+    fixture_end(&other);
+    for (int i = 0; i < count; i++)
+        close(held[i]);
 }

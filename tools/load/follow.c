@@ -284,6 +284,9 @@ static void took(struct pt_follow *follow, struct pt_growing_file *source, uint6
     if (source->segment && source->seen_size == source->size && source->written_unix_ns + IDLE_NS < now_unix_ns)
         pt_growing_file_release(source);
     follow->stale |= source->released && source->size > read && source->inode == source->inode_there;
+    /* Of another file in its place only times say what is left. */
+    follow->stale |=
+        source->next_unix_ns && !source->descriptor && source->inode_there && source->inode != source->inode_there;
 }
 
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)

@@ -14,6 +14,7 @@
 #define ROOM  (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 #define LEAST ((size_t)8 << 10)
 #define NS    1000000000u
+#define HELD  128 /* descriptors below are kept while the rest of a log is for later: a process may have few */
 
 void pt_growing_file_rewind(struct pt_growing_file *source)
 {
@@ -78,7 +79,9 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
                                          .until_unix_ns = begin < source->from ? UINT64_MAX : reader->until_unix_ns,
                                          .compacted_until_unix_ns =
                                              begin < source->from ? UINT64_MAX : reader->compacted_until_unix_ns};
-    uint64_t limit = !part.counts && source->from < source->limit ? source->from : source->limit;
+    uint64_t limit = source->size < source->limit ? source->size : source->limit;
+    if (!part.counts && source->from < limit)
+        limit = source->from;
     size_t got = 0, first = part.counts && source->portion ? source->portion : PORTION;
     for (size_t room = first;; room = 2 * room < ROOM ? 2 * room : ROOM) {
         uint64_t at = begin + got, left = limit > at ? limit - at : 0;
@@ -104,32 +107,45 @@ static bool read_portion(struct pt_growing_file *source, struct pt_growing_reade
     return (begins || used) && !source->given_up && !source->next_unix_ns;
 }
 
-/* Opens the file if it has more, and that is to be read now. */
+/* Opens the file if it has more, and that is to be read now. Another one may have taken its place since directories
+ * were read, a shorter one, or a link to what never ends. */
 static int open_for(struct pt_growing_file *source, const struct pt_growing_reader *reader)
 {
-    uint64_t begin = source->before + source->end, end = source->size < source->limit ? source->size : source->limit;
+    uint64_t begin = source->before + source->end;
     int descriptor = source->descriptor - 1;
-    bool later = source->next_unix_ns && source->next_unix_ns >= reader->until_unix_ns;
+    struct stat status;
+    if (source->next_unix_ns && source->next_unix_ns >= reader->until_unix_ns)
+        return -1;
+    if (descriptor < 0) {
+        uint64_t end = source->size < source->limit ? source->size : source->limit;
+        /* `pyprof compact` has put another file in its place, which says the same. */
+        if (!source->written_unix_ns || (begin && source->inode != source->inode_there))
+            return -1;
+        /* A writer takes back what a full disk has cut short: sizes may become smaller. */
+        if (source->size == source->seen_size || end <= begin)
+            return -1;
+        descriptor = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    }
     source->descriptor = 0;
-    if (descriptor >= 0)
+    if (descriptor < 0)
+        return -1;
+    pt_growing_file_note(source, fstat(descriptor, &status) == 0 ? &status : NULL);
+    if (source->size > begin && (!begin || source->inode == source->inode_there)) {
+        source->inode = source->inode_there;
         return descriptor;
-    /* `pyprof compact` has put another file in its place, which says the same. */
-    if (later || !source->written_unix_ns || (begin && source->inode != source->inode_there))
-        return -1;
-    /* A writer takes back what a full disk has cut short: sizes may become smaller. */
-    if (source->size == source->seen_size || end <= begin)
-        return -1;
-    source->inode = source->inode_there;
-    return open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    }
+    close(descriptor);
+    return -1;
 }
 
 bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_reader *reader)
 {
-    uint64_t size = source->size, written = source->written_unix_ns, begin = source->before + source->end;
-    uint64_t end = size < source->limit ? size : source->limit;
+    uint64_t begin = source->before + source->end;
     if (pt_clock_ns(CLOCK_MONOTONIC) >= reader->deadline)
-        return size == source->seen_size || end <= begin;
+        return source->size == source->seen_size || source->size <= begin || source->limit <= begin;
     int descriptor = open_for(source, reader);
+    uint64_t size = source->size, written = source->written_unix_ns;
+    uint64_t end = size < source->limit ? size : source->limit;
     bool more = descriptor >= 0, in_time = true;
     if (more && !reader->data)
         reader->data = pt_alloc(ROOM, 1); /* costs nothing until it is written */
@@ -148,8 +164,9 @@ bool pt_growing_file_read(struct pt_growing_file *source, struct pt_growing_read
             source->portion = took < LEAST         ? (uint32_t)LEAST
                               : took < PORTION / 2 ? 2 * (uint32_t)took
                                                    : (uint32_t)PORTION;
-        source->descriptor = more ? descriptor + 1 : 0;
-        if (!more)
+        bool held = more || (source->next_unix_ns && descriptor < HELD);
+        source->descriptor = held ? descriptor + 1 : 0;
+        if (!held)
             close(descriptor);
     }
     if (!more && end == size && !source->next_unix_ns && source->segment && pt_growing_is_over(source->segment))

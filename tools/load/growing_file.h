@@ -13,11 +13,11 @@ struct pt_growing_file {
     bool in_order;      /* it is not read beside others: they have parts of its process */
     bool released;      /* all was read, long after it was written: its tables are gone */
     uint64_t seen_size; /* when there was nothing more to take in */
-    int descriptor;     /* + 1, while a read was cut short: another file may take its place; 0: it is not open */
+    int descriptor;     /* + 1, while a part is for later: another file may take its place; 0: it is not open */
     struct pt_growing *segment;
     uint64_t before;                             /* bytes of earlier segments in the same file */
     uint64_t end;                                /* bytes of this one that were read */
-    uint64_t size, written_unix_ns, inode_there; /* of the file, when directories were last read; 0: it is gone */
+    uint64_t size, written_unix_ns, inode_there; /* of the file, when it was last found or opened; 0: it is gone */
     uint64_t inode;                              /* of the file that these bytes were read of */
     /* What counts, if not all of it does (pt_follow_begin). */
     uint64_t from;  /* bytes before do not */
