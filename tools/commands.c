@@ -336,7 +336,7 @@ static const struct pt_command commands[] = {
      "lost. What a process that is killed had used since the last samples of its threads is not sent; report has it as "
      "unsampled. It ends by SIGTERM, after the last window, within ten seconds.\n"
      "While it runs it also compacts what was sent and is older than an hour (pyprof compact), at the lowest priority. "
-     "What the server does not have stays as it is, for a day after this program was last there.\n\n"
+     "What the server does not have stays as it is for as long as push-*.state is there.\n\n"
      "service.name is --service, else OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES of the process, else of this "
      "program, else the name of the script. Other attributes of OTEL_RESOURCE_ATTRIBUTES are sent, and of Kubernetes "
      "POD_NAMESPACE, POD_NAME, CONTAINER_NAME and NODE_NAME, else the host's name.\n"
@@ -376,8 +376,9 @@ static const struct pt_command commands[] = {
      "hundred "
      "megabytes. A file is replaced as a whole; commands may read it meanwhile, and what is interrupted has changed "
      "nothing. Files of "
-     "other users, renamed and damaged ones stay as they are, and so does what 'pyprof push' has yet to send, while it "
-     "runs or did in the last day. It compacts itself what it has sent: a timer is for directories without it.\n"
+     "other users, renamed and damaged ones stay as they are, and so does what 'pyprof push' has yet to send, for as "
+     "long as its push-*.state is there and even if it cannot be read: remove that, and its .before, of a pusher that "
+     "is gone for good. It compacts itself what it has sent: a timer is for directories without it.\n"
      "DIR is a directory of profiles; the default is PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY ".",
      "pyprof compact /var/lib/pyprof"},
     {COMMAND(serve), "[OPTIONS] [DIR]", "Serves a directory of profiles by HTTP: a live page, pprof, Prometheus, JSON",

@@ -2,12 +2,17 @@
 #include "log_fixture.h"
 #include "random.h"
 #include "tools/base/gzip.h"
+#include "tools/compact/compact.h"
 #include "tools/compact/compact_segment.h"
 #include "tools/model/http_requests.h"
 #include "tools/model/model.h"
+#include "tools/sent/state.h"
 #include "unit.h"
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #define S        1000000000ull
@@ -15,12 +20,26 @@
 #define HOUR     (60 * MINUTE)
 #define START_NS (1700000000 * S)
 
+/* Called when the file that takes the place of another one is written. */
+static void (*when_written)(void);
+
+int fdatasync(int descriptor)
+{
+    void (*now)(void) = when_written;
+    when_written = NULL;
+    if (now)
+        now();
+    return descriptor < 0 ? -1 : 0;
+}
+
 void before_each(void)
 {
+    scratch_make();
 }
 
 void after_each(void)
 {
+    scratch_remove();
 }
 
 /* An hour and a half of a process: threads that are renamed, labels, requests, what was waited for, pauses, a clock
@@ -280,4 +299,61 @@ TEST(forged_blocks_are_damage)
         pt_profile_free(profile);
         fixture_end(&log);
     }
+}
+
+#define LOG   "100-1700000000000000000-0123abcd.pyprof"
+#define STATE "push-0123abcd.state"
+
+/* Writes a state by which the server has what ended so long ago. */
+static void write_state(const char *name, uint64_t ago_ns)
+{
+    struct pt_push_state state = {.target = "otlp+http://a"};
+    PT_AUTO_BUFFER text = {0};
+    state.until_unix_ns = state.success_unix_ns = pt_clock_ns(CLOCK_REALTIME) - ago_ns;
+    pt_push_state_append(&text, &state);
+    fixture_write(name, text.data, text.length);
+}
+
+static struct pt_compacted compact_here(void)
+{
+    const uint64_t now = pt_clock_ns(CLOCK_REALTIME);
+    const struct timespec times[] = {{0, UTIME_OMIT}, {(time_t)((now - 2 * HOUR) / S), 0}};
+    struct pt_compacted compacted;
+    assert_int_equal(utimensat(AT_FDCWD, LOG, times, 0), 0);
+    assert_true(pt_compact(scratch_path, now, NULL, &compacted));
+    assert_int_equal(compacted.files + compacted.unsent, 1);
+    return compacted;
+}
+
+static void begin_to_push(void)
+{
+    write_state(STATE, 3 * HOUR);
+}
+
+TEST(what_no_state_of_a_pusher_says_was_sent_stays)
+{
+    struct fixture log;
+    write_log(&log);
+    fixture_write(LOG, log.file.data, log.file.length);
+    for (uint64_t ago = 3 * HOUR; ago < 1000 * HOUR; ago *= 10) {
+        write_state(STATE, ago);
+        assert_int_equal(compact_here().unsent, 1);
+    }
+    assert_int_equal(rename(STATE, STATE ".before"), 0); /* its pusher was killed when it wrote the next */
+    struct pt_compacted compacted = compact_here();
+    assert_true(compacted.unsent == 1 && !compacted.unreadable);
+    assert_string_equal(compacted.state, STATE);
+    write_state(STATE, 0);
+    assert_int_equal(truncate(STATE, 20), 0);
+    compacted = compact_here();
+    assert_true(compacted.unsent == 1 && compacted.unreadable);
+    assert_string_equal(compacted.state, STATE);
+    assert_int_equal(unlink(STATE), 0);
+    assert_int_equal(unlink(STATE ".before"), 0);
+    when_written = begin_to_push;
+    assert_int_equal(compact_here().unsent, 1);
+    write_state(STATE, 0);
+    write_state(STATE ".before", 3 * HOUR);
+    assert_int_equal(compact_here().files, 1);
+    fixture_end(&log);
 }

@@ -71,22 +71,37 @@ TEST(a_file_is_sent_when_all_of_it_is)
     struct pt_push_state state = {.until_unix_ns = 10000 * s};
     struct stat file = {.st_size = 100, .st_ino = 7};
     file.st_mtim.tv_sec = 9000;
-    assert_true(pt_push_state_has(&state, "a", &file)); /* it was forgotten long after it was written */
+    assert_true(pt_push_state_has(&state, "a", &file, 10000 * s)); /* it was forgotten long after it was written */
     file.st_mtim.tv_sec = 9990;
-    assert_false(pt_push_state_has(&state, "a", &file));
+    assert_false(pt_push_state_has(&state, "a", &file, 10000 * s));
     file.st_mtim.tv_sec = 9000;
     struct pt_push_file *known = pt_push_state_file(&state, "a");
     known->base = known->read = 50;
     known->inode = 7;
-    assert_false(pt_push_state_has(&state, "a", &file));
+    assert_false(pt_push_state_has(&state, "a", &file, 10000 * s));
     known->read = 100; /* it is being sent */
-    assert_false(pt_push_state_has(&state, "a", &file));
+    assert_false(pt_push_state_has(&state, "a", &file, 10000 * s));
     known->base = 100;
-    assert_true(pt_push_state_has(&state, "a", &file));
+    assert_true(pt_push_state_has(&state, "a", &file, 10000 * s));
     file.st_ino = 8; /* it was compacted */
-    assert_true(pt_push_state_has(&state, "a", &file));
+    assert_true(pt_push_state_has(&state, "a", &file, 10000 * s));
     file.st_mtim.tv_sec = 9990;
-    assert_false(pt_push_state_has(&state, "a", &file));
+    assert_false(pt_push_state_has(&state, "a", &file, 10000 * s));
+    pt_push_state_free(&state);
+}
+
+TEST(times_say_nothing_of_what_was_sent_when_the_clock_was_set_back)
+{
+    const uint64_t s = 1000000000;
+    struct pt_push_state state = {.until_unix_ns = 10000 * s};
+    struct stat file = {.st_size = 100, .st_ino = 7};
+    file.st_mtim.tv_sec = 9000;
+    assert_true(pt_push_state_has(&state, "a", &file, 10000 * s));
+    assert_false(pt_push_state_has(&state, "a", &file, 9500 * s));
+    struct pt_push_file *known = pt_push_state_file(&state, "a");
+    known->base = known->read = 100;
+    known->inode = 7;
+    assert_true(pt_push_state_has(&state, "a", &file, 9500 * s));
     pt_push_state_free(&state);
 }
 

@@ -34,9 +34,17 @@ int pt_cmd_compact(const struct pt_cli *cli)
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
     if (good || compacted.files)
         say_result(&compacted);
-    if (compacted.unsent)
-        pt_message("%" PRIu32 " file%s until 'pyprof push' has sent %s (pyprof push --status)", compacted.unsent,
-                   compacted.unsent == 1 ? " stays" : "s stay", compacted.unsent == 1 ? "it" : "them");
+    const char *stay = compacted.unsent == 1 ? " stays" : "s stay";
+    if (compacted.unreadable)
+        pt_message(
+            "%" PRIu32 " file%s: what 'pyprof push' has sent is in %s/%s, which is damaged, or another user's; "
+            "run 'pyprof push' again, or compact as its user; remove the file and its .before if no pusher needs "
+            "it any more",
+            compacted.unsent, stay, directory, compacted.state);
+    else if (compacted.unsent)
+        pt_message("%" PRIu32 " file%s until 'pyprof push' has sent %s (pyprof push --status); if that pusher is gone "
+                   "for good, remove %s/%s and its .before",
+                   compacted.unsent, stay, compacted.unsent == 1 ? "it" : "them", directory, compacted.state);
     if (compacted.left)
         pt_message("%" PRIu32 " file%s left as %s: damaged, or put together by merge", compacted.left,
                    pt_plural(compacted.left, "s"), compacted.left == 1 ? "it is" : "they are");

@@ -24,31 +24,39 @@
 
 struct compactor {
     int directory; /* descriptor, locked */
+    const char *path;
     uint64_t now_unix_ns;
     const struct pt_messages *messages;
     struct pt_compacted *compacted;
     char *own_machine;
-    PT_TABLE_OF(struct pt_push_state) pushes; /* of the last day */
 };
 
-static void add_push(void *data, struct pt_push_state *state)
+struct unsent {
+    const char *name;
+    const struct stat *status;
+    struct pt_compacted *compacted;
+    bool any;
+};
+
+static void ask_push(void *data, struct pt_push_state *state, const char *path)
 {
-    struct compactor *of = data;
-    uint64_t last = state->success_unix_ns > state->error_unix_ns ? state->success_unix_ns : state->error_unix_ns;
-    if (last < state->until_unix_ns)
-        last = state->until_unix_ns;
-    if (last + DAY_NS < of->now_unix_ns)
+    struct unsent *unsent = data;
+    if (unsent->any || (state && pt_push_state_has(state, unsent->name, unsent->status, pt_clock_ns(CLOCK_REALTIME))))
         return;
-    *PT_APPEND(&of->pushes) = *state;
-    *state = (struct pt_push_state){0};
+    unsent->any = true;
+    if (state && unsent->compacted->unreadable)
+        return;
+    unsent->compacted->unreadable = !state;
+    snprintf(unsent->compacted->state, sizeof unsent->compacted->state, "%s", strrchr(path, '/') + 1);
 }
 
+/* Returns whether all servers have the file that pushers have left a state of, however long ago. Of a state that cannot
+ * be read none is known to have it. */
 static bool is_sent(const struct compactor *of, const char *name, const struct stat *status)
 {
-    for (uint32_t i = 0; i < of->pushes.count; i++)
-        if (!pt_push_state_has(&of->pushes.items[i], name, status))
-            return false;
-    return true;
+    struct unsent unsent = {.name = name, .status = status, .compacted = of->compacted};
+    pt_push_each_state(of->path, ask_push, &unsent);
+    return !unsent.any;
 }
 
 /* Names are PID-NANOSECONDS-RANDOM.pyprof: files with other names are the user's. */
@@ -105,10 +113,10 @@ static bool write_all(int descriptor, const char *data, size_t length)
 }
 
 /* What became of a file: nothing new can be written for any more, or only this one cannot be replaced. */
-enum fate { FATE_REPLACED, FATE_CHANGED, FATE_FAILED, FATE_NO_ROOM };
+enum fate { FATE_REPLACED, FATE_CHANGED, FATE_UNSENT, FATE_FAILED, FATE_NO_ROOM };
 
 /* Writes a file and puts it in the place of the old one, unless that has changed: it was removed, or its process goes
- * on. */
+ * on; or `pyprof push` has begun meanwhile. */
 static enum fate replace(const struct compactor *of, const char *name, const struct stat *old,
                          const struct pt_buffer *bytes)
 {
@@ -122,8 +130,9 @@ static enum fate replace(const struct compactor *of, const char *name, const str
                 fchmod(descriptor, old->st_mode & 07777) == 0 && futimens(descriptor, times) == 0 &&
                 fdatasync(descriptor) == 0;
     int error = errno;
-    bool same = good && fstatat(of->directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 && now.st_ino == old->st_ino &&
-                now.st_size == old->st_size && now.st_mtim.tv_sec == old->st_mtim.tv_sec &&
+    bool sent = !good || is_sent(of, name, old);
+    bool same = good && sent && fstatat(of->directory, name, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
+                now.st_ino == old->st_ino && now.st_size == old->st_size && now.st_mtim.tv_sec == old->st_mtim.tv_sec &&
                 now.st_mtim.tv_nsec == old->st_mtim.tv_nsec;
     if (descriptor >= 0)
         close(descriptor);
@@ -133,7 +142,7 @@ static enum fate replace(const struct compactor *of, const char *name, const str
     if (descriptor >= 0)
         unlinkat(of->directory, temporary.data, 0);
     if (good && !same)
-        return FATE_CHANGED;
+        return sent ? FATE_CHANGED : FATE_UNSENT;
     pt_message_to(of->messages, "%s: cannot be replaced: %s", name, strerror(error));
     return error == ENOSPC || error == EDQUOT || error == EROFS || error == EFBIG ? FATE_NO_ROOM : FATE_FAILED;
 }
@@ -198,6 +207,7 @@ static bool compact_file(const struct compactor *of, const char *name)
         of->compacted->before += size;
         of->compacted->after += bytes.length;
     }
+    of->compacted->unsent += fate == FATE_UNSENT;
     of->compacted->failed += fate >= FATE_FAILED;
     return fate != FATE_NO_ROOM;
 }
@@ -205,7 +215,7 @@ static bool compact_file(const struct compactor *of, const char *name)
 bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_messages *messages,
                 struct pt_compacted *compacted)
 {
-    struct compactor of = {.now_unix_ns = now_unix_ns, .messages = messages, .compacted = compacted};
+    struct compactor of = {.path = directory, .now_unix_ns = now_unix_ns, .messages = messages, .compacted = compacted};
     struct dirent **entries = NULL;
     bool good = true;
     *compacted = (struct pt_compacted){0};
@@ -217,8 +227,6 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     if (count >= 0 && !locked)
         pt_message_to(messages, "%s: another compaction is at work there: nothing was done", directory);
     of.own_machine = pt_own_machine();
-    if (locked)
-        pt_push_each_state(directory, add_push, &of);
     for (int i = 0; locked && i < count; i++)
         remove_leftover(&of, entries[i]->d_name);
     for (int i = 0; i < count; i++) {
@@ -228,9 +236,6 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     }
     free(entries);
     free(of.own_machine);
-    for (uint32_t i = 0; i < of.pushes.count; i++)
-        pt_push_state_free(&of.pushes.items[i]);
-    PT_FREE_TABLE(&of.pushes);
     if (of.directory >= 0)
         close(of.directory);
     return good && locked && !compacted->failed;

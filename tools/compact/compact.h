@@ -4,7 +4,7 @@
  * those of the last day become minutes, older ones hours; names are deflated. A file is replaced at once by one of the
  * same name, owner, permissions and time (rename), so that a reader has the one or the other, and what is interrupted
  * has changed nothing. Only regular files of this user with names like the library's are touched; of these not what a
- * server does not have yet, while `pyprof push` sends the directory's, or did in the last day: of a file that is
+ * server does not have yet, if `pyprof push` has left a state: of a file that is
  * replaced in the middle only times would say what was sent, and those of a minute or an hour that lies across are no
  * answer.
  */
@@ -21,6 +21,8 @@ struct pt_compacted {
     uint32_t failed;        /* to be replaced; messages say why */
     uint32_t left;          /* that cannot be: they are damaged, or hold several parts */
     uint32_t unsent;        /* left until a server has them */
+    bool unreadable;        /* a state of `pyprof push` is: nothing is known to have been sent */
+    char state[256];        /* name of the file that says that something was not, or cannot be read */
     uint32_t seen, recent;  /* profiles of this user; of them those of the last hour */
     uint64_t before, after; /* bytes of those that were replaced */
 };

@@ -118,8 +118,12 @@ static bool is_full(const struct pt_process_info *subject, const char *directory
            pp_disk_is_full((uint64_t)space.f_bavail * space.f_frsize, (uint64_t)space.f_blocks * space.f_frsize);
 }
 
-static void find_push(void *findings, struct pt_push_state *state)
+static void find_push(void *findings, struct pt_push_state *state, const char *path)
 {
+    if (!state) {
+        pt_find(findings, PT_LEVEL_WARN, "push", "%s is damaged, or not ours: it is not read", path);
+        return;
+    }
     PT_AUTO_BUFFER text = {0};
     bool fails = state->error_unix_ns > state->success_unix_ns;
     pt_push_state_describe(&text, state);

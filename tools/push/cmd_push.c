@@ -70,9 +70,13 @@ struct status_lines {
     PT_TABLE_OF(struct status_line) table;
 };
 
-static void add_state(void *data, struct pt_push_state *state)
+static void add_state(void *data, struct pt_push_state *state, const char *path)
 {
     struct status_lines *lines = data;
+    if (!state) {
+        pt_message("%s is damaged, or not ours: it is not read", path);
+        return;
+    }
     struct pt_buffer text = {0};
     struct waiting waiting = {.state = state};
     bool fails = state->error_unix_ns > state->success_unix_ns;
@@ -240,6 +244,8 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     }
     reader.request.all = !reader.request.run;
     pt_push_state_load(&state, directory, target->url.text, reader.request.run);
+    if (!state.until_unix_ns) /* a compaction that runs meanwhile sees that nothing was sent */
+        pt_push_state_save(&state, directory);
     const struct pt_push_count sent = state.sent, refused = state.refused, expired = state.expired;
     enum pt_push_end end = push(&sender);
     bool took_all = state.refused.windows == refused.windows;

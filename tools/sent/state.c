@@ -71,11 +71,13 @@ struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char 
     return &state->files.items[number];
 }
 
-bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status)
+bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status,
+                       uint64_t now_unix_ns)
 {
     const struct pt_push_file *file = pt_push_state_find(state, name);
     if (!file || file->inode != status->st_ino)
-        return pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, state->until_unix_ns);
+        return state->until_unix_ns <= now_unix_ns &&
+               pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, state->until_unix_ns);
     return file->base == file->read && file->base >= (uint64_t)status->st_size;
 }
 

@@ -55,8 +55,10 @@ const char *pt_push_name(const char *directory, const char *path);
 struct pt_push_file *pt_push_state_file(struct pt_push_state *state, const char *name);
 /* Returns NULL if there is none. */
 const struct pt_push_file *pt_push_state_find(const struct pt_push_state *state, const char *name);
-/* Returns whether the server has all of this file, and what is being sent is nothing of it. */
-bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status);
+/* Returns whether the server has all of this file, and what is being sent is nothing of it. If the clock was set back
+ * since the state was written, times say nothing of files that it does not name. */
+bool pt_push_state_has(const struct pt_push_state *state, const char *name, const struct stat *status,
+                       uint64_t now_unix_ns);
 void pt_push_state_forget_files(struct pt_push_state *state);
 void pt_push_state_free(struct pt_push_state *state);
 
@@ -72,8 +74,10 @@ void pt_push_state_remove(const struct pt_push_state *state, const char *directo
  * errno: EWOULDBLOCK if another one has it, then *pid is its pid. */
 int pt_push_lock(const char *directory, const char *target, long *pid);
 
-/* Calls each() with every state in the directory, which may take it. Returns their number. */
-uint32_t pt_push_each_state(const char *directory, void (*each)(void *data, struct pt_push_state *state), void *data);
+/* May take the state; NULL: it is there, at this path, but damaged or another user's. */
+typedef void pt_push_each(void *data, struct pt_push_state *state, const char *path);
+/* Calls each() with every state in the directory. Returns their number. */
+uint32_t pt_push_each_state(const char *directory, pt_push_each *each, void *data);
 
 /* Appends when the target was last reached, its last error, and what was sent and lost, as a sentence. */
 void pt_push_state_describe(struct pt_buffer *text, const struct pt_push_state *state);

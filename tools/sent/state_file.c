@@ -48,14 +48,14 @@ static char *text_of(const char *path)
     return text;
 }
 
-static bool load(struct pt_push_state *state, const char *path)
+enum found { FOUND_NONE, FOUND_BAD, FOUND_GOOD };
+
+/* Reads a file of a state; it is bad if it is damaged, or another user's. */
+static enum found load(struct pt_push_state *state, const char *path)
 {
     PT_AUTO_FREE char *text = text_of(path);
     bool there = text || errno != ENOENT;
-    bool good = text && pt_push_state_parse(state, text);
-    if (there && !good)
-        pt_message("%s is damaged, or not ours: it is not read", path);
-    return good;
+    return text && pt_push_state_parse(state, text) ? FOUND_GOOD : there ? FOUND_BAD : FOUND_NONE;
 }
 
 static bool is_of(const struct pt_push_state *state, const char *target, const char *run)
@@ -69,7 +69,10 @@ void pt_push_state_load(struct pt_push_state *state, const char *directory, cons
     for (size_t i = 0; i < 2; i++) {
         PT_AUTO_BUFFER path = {0};
         append_path(&path, directory, target, run, suffixes[i]);
-        if (load(state, path.data) && is_of(state, target, run))
+        enum found found = load(state, path.data);
+        if (found == FOUND_BAD)
+            pt_message("%s is damaged, or not ours: it is not read", path.data);
+        if (found == FOUND_GOOD && is_of(state, target, run))
             return;
         pt_push_state_free(state);
     }
@@ -99,7 +102,7 @@ int pt_push_state_save(const struct pt_push_state *state, const char *directory)
 
 void pt_push_state_remove(const struct pt_push_state *state, const char *directory)
 {
-    static const char *const suffixes[] = {SUFFIX, SUFFIX BEFORE};
+    static const char *const suffixes[] = {SUFFIX BEFORE, SUFFIX};
     for (size_t i = 0; i < 2; i++) {
         PT_AUTO_BUFFER path = {0};
         append_path(&path, directory, state->target, state->run, suffixes[i]);
@@ -130,23 +133,35 @@ int pt_push_lock(const char *directory, const char *target, long *pid)
     return fd;
 }
 
-uint32_t pt_push_each_state(const char *directory, void (*each)(void *data, struct pt_push_state *state), void *data)
+static bool ends_in(const char *name, const char *suffix)
+{
+    size_t length = strlen(name), end = strlen(suffix);
+    return length >= end && strcmp(name + length - end, suffix) == 0;
+}
+
+uint32_t pt_push_each_state(const char *directory, pt_push_each *each, void *data)
 {
     DIR *entries = opendir(directory);
     uint32_t count = 0;
     for (struct dirent *entry; entries && (entry = readdir(entries));) {
-        size_t length = strlen(entry->d_name), suffix = sizeof SUFFIX - 1;
-        if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0 || length < suffix ||
-            strcmp(entry->d_name + length - suffix, SUFFIX) != 0)
+        bool before = ends_in(entry->d_name, SUFFIX BEFORE);
+        if (strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0 || (!before && !ends_in(entry->d_name, SUFFIX)))
             continue;
-        PT_AUTO_BUFFER path = {0};
+        PT_AUTO_BUFFER path = {0}, previous = {0};
         PT_AUTO(pt_push_state_free) struct pt_push_state state = {0};
-        pt_buffer_format(&path, "%s/%s", directory, entry->d_name);
-        if (!load(&state, path.data))
+        pt_buffer_format(&path, "%s/%.*s", directory, (int)(strlen(entry->d_name) - (before ? strlen(BEFORE) : 0)),
+                         entry->d_name);
+        pt_buffer_format(&previous, "%s" BEFORE, path.data);
+        if (before && (access(path.data, F_OK) == 0 || errno != ENOENT))
+            continue;
+        enum found found = load(&state, path.data);
+        /* A pusher is between its two renames, or was killed there. */
+        if (found == FOUND_NONE)
+            found = load(&state, previous.data);
+        if (found == FOUND_NONE)
             continue;
         count++;
-        if (each)
-            each(data, &state);
+        each(data, found == FOUND_GOOD ? &state : NULL, path.data);
     }
     if (entries)
         closedir(entries);
