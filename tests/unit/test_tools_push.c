@@ -235,4 +235,5 @@ TEST(answers_say_what_to_do)
         assert_false(pt_answer_read(&answer, none[i], strlen(none[i]), NOW));
         assert_int_equal(answer.verdict, PT_VERDICT_LATER);
     }
+    assert_false(pt_answer_read(&answer, NULL, 0, NOW));
 }

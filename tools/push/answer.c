@@ -203,8 +203,10 @@ static void judge(struct pt_answer *answer, struct text head, struct text type, 
 /* Takes the first line and the headers that follow it. Returns false if they are not whole. */
 static bool take_head(struct text *data, struct text *head, int *status)
 {
+    if (data->length < 12 || strncmp(data->data, "HTTP/", 5) != 0) /* of an empty answer there is no data, either */
+        return false;
     const char *end = memmem(data->data, data->length, "\r\n\r\n", 4), *blank;
-    if (!end || data->length < 12 || strncmp(data->data, "HTTP/", 5) != 0)
+    if (!end)
         return false;
     *head = (struct text){data->data, (size_t)(end - data->data)};
     blank = memchr(head->data, ' ', head->length);
