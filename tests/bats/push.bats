@@ -312,6 +312,32 @@ PY
     [ "$(each_once)" = "$(shown)" ] || fail "$(each_once), report has $(shown)"
 }
 
+has_state() {
+    compgen -G 'pyprof.out/push-*.state' >state.txt
+}
+
+@test "what a pusher that has just begun has yet to send stays, also if its state is damaged" {
+    record 0.3
+    touch -d '2 hours ago' pyprof.out/*.pyprof
+    logs=(pyprof.out/*.pyprof)
+    cp -p "${logs[0]}" whole
+    "$PYPROF" push --window 600s --to otlp+http://127.0.0.1:9 pyprof.out 2>pusher.err 3>&- &
+    PUSHER=$!
+    wait_until 10 has_state # it waits for up to a window before it reads
+    kill -9 "$PUSHER"
+    wait "$PUSHER" || true
+    PUSHER=
+    "$PYPROF" compact pyprof.out 2>said.txt
+    lines_of said.txt 1 "until 'pyprof push' has sent .*remove $(cat state.txt) "
+    echo damaged >"$(cat state.txt)"
+    "$PYPROF" compact pyprof.out 2>said.txt
+    lines_of said.txt 1 "$(cat state.txt), which is damaged, or another user's"
+    cmp whole "${logs[0]}"
+    rm "$(cat state.txt)"
+    "$PYPROF" compact pyprof.out 2>said.txt
+    lines_of said.txt 1 'compacted [0-9]+ file'
+}
+
 @test "what a server says it has taken is not sent again, though its answer never ends" {
     record 0.5
     serve
