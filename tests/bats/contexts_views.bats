@@ -77,6 +77,7 @@ assert sum(values.values()) == report["shown_ns"], report'
     unwrapped <report.txt >lines.txt
     grep -qF '(none): no request is known: the event loop' lines.txt || fail "$(cat report.txt)"
     grep -qF '(unknown route): requests before their route is found' lines.txt || fail "$(cat report.txt)"
+    "$PYPROF" report app.pyprof | grep -qF '(unknown route): before a route is found, as in middleware' || fail "$("$PYPROF" report app.pyprof)"
     # What counts requests is no function of the application, wherever it lies.
     ! grep -E '^ .*% +counted .*_requests' <("$PYPROF" report functions app.pyprof | sed -n '/FUNCTION OF THE APPLICATION/,/^$/p') || fail "$(cat report.txt)"
     "$PYPROF" report --by package app.pyprof >report.txt

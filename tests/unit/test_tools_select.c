@@ -220,6 +220,8 @@ TEST(commands_are_installed_and_strings_are_of_their_program)
         {"/srv/venv/bin/python venv/bin/gunicorn", "/usr/bin/python3.11", "venv/bin/gunicorn", PT_KIND_PACKAGE},
         {"/srv/.venv/bin/python .venv/bin/gunicorn", "/usr/bin/python3.11", ".venv/bin/gunicorn", PT_KIND_PACKAGE},
         {"/srv/venv/bin/python ../../venv/bin/x", "/usr/bin/python3.11", "../.././venv/bin/x", PT_KIND_PACKAGE},
+        {"/srv/venv/bin/python ../venv/bin/x", "/usr/bin/python3.11", "/srv/a/../venv/bin/x", PT_KIND_PACKAGE},
+        {"/srv/venv/bin/python ../venv/bin/x", "/usr/bin/python3.11", "/srv/a/../../bin/x", PT_KIND_APPLICATION},
         {"/srv/venv/bin/python bin/run", "/usr/bin/python3.11", "tools/bin/run", PT_KIND_APPLICATION},
         {"/srv/venv/bin/python nv/bin/run", "/usr/bin/python3.11", "nv/bin/run", PT_KIND_APPLICATION},
         {"python3 /usr/bin/tool", "/usr/bin/python3.11", "/usr/bin/tool", PT_KIND_PACKAGE},

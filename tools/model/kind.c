@@ -44,19 +44,34 @@ static bool is_interpreter(const char *path)
     return !*base || strchr("0123456789.-", *base);
 }
 
+/* Writes a directory without "." and without "..", but for those that it begins with. Returns its length. */
+static size_t resolve(const char *directory, size_t length, char *out)
+{
+    size_t end = 0;
+    for (size_t at = 0, part; at < length; at += part) {
+        part = (size_t)((const char *)memchr(directory + at, '/', length - at) - directory) + 1 - at;
+        bool up = part == 3 && memcmp(directory + at, "../", 3) == 0, here = part == 2 && directory[at] == '.';
+        if (up && end > 1) {
+            const char *slash = memrchr(out, '/', end - 1);
+            end = slash ? (size_t)(slash - out) + 1 : 0;
+        } else if (!up && !here) {
+            memcpy(out + end, directory + at, part);
+            end += part;
+        }
+    }
+    return end;
+}
+
 /* Returns whether the first word of a command line is a program in the directory, the first bytes of `path`; of a
- * relative path the end counts: ".venv/bin/", "../venv/bin/". */
+ * relative one the end counts: ".venv/bin/", "../venv/bin/". */
 static bool is_program_in(const char *command, const char *path, size_t directory)
 {
     const char *slash = memrchr(command, '/', strcspn(command, " "));
-    size_t length = slash ? (size_t)(slash + 1 - command) : 0;
-    bool relative = *path != '/';
-    for (size_t up; relative && (up = *path == '.' ? strspn(path, ".") : 3) < 3 && path[up] == '/';) {
-        path += up + 1;
-        directory -= up + 1;
-    }
-    return (relative ? length > directory && command[length - directory - 1] == '/' : length == directory) &&
-           memcmp(command + length - directory, path, directory) == 0;
+    PT_AUTO_FREE char *resolved = pt_alloc(directory + 1, 1);
+    size_t length = slash ? (size_t)(slash + 1 - command) : 0, wanted = resolve(path, directory, resolved);
+    bool relative = *path != '/' && length > wanted && command[length - wanted - 1] == '/';
+    return length && wanted && (relative || length == wanted) &&
+           memcmp(command + length - wanted, resolved, wanted) == 0;
 }
 
 /* Returns whether the script is in the directory of an interpreter that ran: pip puts commands there. */

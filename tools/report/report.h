@@ -58,6 +58,8 @@ void pt_report_screen(const struct pt_report *report);
 
 /* Returns whether an endpoint is known, by its route or as a counted request. */
 bool pt_has_endpoints(struct pt_profile *profile);
+/* Returns the CPU time of requests without a route. */
+uint64_t pt_unknown_route_ns(struct pt_profile *profile);
 
 struct pt_unread {
     const char *package; /* the framework's, or the server's; NULL: there are no requests, or an endpoint is read */

@@ -17,14 +17,15 @@
 #include "own_table.h"
 #include "report.h"
 
-#define FEWEST_LINES   6   /* of the table with its heading */
-#define WARNINGS       2   /* that have a line of their own */
-#define COLLECTED_FROM 5.0 /* per cent: worth advice */
-#define MISSING_FROM   5.0 /* per cent of the bill: worth a line */
-#define ESTIMATED_FROM 5.0 /* per cent of the CPU time */
-#define SMALL_SHARE    0.1 /* whose range is said */
-#define LARGE_SHARE    0.5
-#define RANGE_FROM     10 /* samples: fewer tell no range */
+#define FEWEST_LINES       6   /* of the table with its heading */
+#define WARNINGS           2   /* that have a line of their own */
+#define COLLECTED_FROM     5.0 /* per cent: worth advice */
+#define MISSING_FROM       5.0 /* per cent of the bill: worth a line */
+#define ESTIMATED_FROM     5.0 /* per cent of the CPU time */
+#define UNKNOWN_ROUTE_FROM 5.0
+#define SMALL_SHARE        0.1 /* whose range is said */
+#define LARGE_SHARE        0.5
+#define RANGE_FROM         10 /* samples: fewer tell no range */
 
 /* What follows the table: a line each. */
 struct facts {
@@ -95,13 +96,19 @@ static struct pt_bounds range_of(const struct pt_report *report, double share)
         .bounds;
 }
 
-/* Says how requests get endpoints, where none has one. */
+/* Says how requests get endpoints, where none has one, and what is before they have one. */
 static void add_unread(struct facts *facts, const struct pt_report *report)
 {
     const struct pt_unread unread = pt_unread_endpoints(report->profile);
     if (unread.package)
         add(facts, "Hint", ": app = libpyprof.%s(app) names the endpoints; %s's are not read", unread.wrapper,
             unread.package);
+    else if (pt_has_endpoints(report->profile) &&
+             pt_percent(pt_unknown_route_ns(report->profile), report->whole_ns) >= UNKNOWN_ROUTE_FROM)
+        add(facts, NULL,
+            report->profile->requests.count
+                ? PP_UNKNOWN_ROUTE ": middleware, too: p50 and p99 include it, CPU/REQ does not"
+                : PP_UNKNOWN_ROUTE ": before a route is found, as in middleware, or without one");
 }
 
 static void add_uncertainty(struct facts *facts, const struct pt_report *report)

@@ -22,6 +22,18 @@ bool pt_has_endpoints(struct pt_profile *profile)
     return found;
 }
 
+uint64_t pt_unknown_route_ns(struct pt_profile *profile)
+{
+    uint64_t ns = 0;
+    PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, PP_KEY_ENDPOINT);
+    for (uint32_t i = 0; i < profile->samples.count; i++) {
+        uint32_t value = pt_group_value(&group, &profile->samples.items[i]);
+        if (value && strcmp(pt_string(profile, value), PP_UNKNOWN_ROUTE) == 0)
+            ns += profile->samples.items[i].cpu_ns;
+    }
+    return ns;
+}
+
 /* What is known of a stack. */
 struct stack {
     uint32_t package; /* string: of the innermost installed package */
