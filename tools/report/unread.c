@@ -52,9 +52,19 @@ static const char *interface_of(const struct pt_profile *profile, const struct p
                                                                   : NULL;
 }
 
+/* Returns whether the profile may be a server's: most are not. */
+static bool may_serve(struct pt_profile *profile)
+{
+    bool found = pt_has_group(profile, PP_KEY_ENDPOINT);
+    for (uint32_t i = 0; !found && i < profile->functions.count; i++)
+        found = interface_of(profile, &profile->functions.items[i]);
+    return found;
+}
+
 static struct stack *stacks_of(struct pt_profile *profile)
 {
     struct stack *stacks = pt_alloc(profile->nodes.count, sizeof *stacks);
+    PT_AUTO_FREE uint32_t *packages = pt_alloc(profile->frames.count, sizeof *packages); /* by frame, + 1 */
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         const struct pt_frame *frame = &profile->frames.items[node->frame];
@@ -66,7 +76,8 @@ static struct stack *stacks_of(struct pt_profile *profile)
         if (own && !stack->own)
             stack->calls = stack->package;
         else if (!own)
-            stack->package = pt_package_of(profile, node->frame);
+            stack->package =
+                (packages[node->frame] = packages[node->frame] ?: pt_package_of(profile, node->frame) + 1) - 1;
         if (!own && !stack->wrapper)
             stack->wrapper = interface_of(profile, &profile->functions.items[frame->subject]);
         stack->own = own;
@@ -76,7 +87,7 @@ static struct stack *stacks_of(struct pt_profile *profile)
 
 struct pt_unread pt_unread_endpoints(struct pt_profile *profile)
 {
-    if (profile->selected || pt_has_endpoints(profile))
+    if (profile->selected || !may_serve(profile) || pt_has_endpoints(profile))
         return (struct pt_unread){0};
     PT_AUTO_FREE struct stack *stacks = stacks_of(profile);
     PT_AUTO_FREE uint64_t *ns = pt_alloc(profile->strings.count, sizeof *ns);
