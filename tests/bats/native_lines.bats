@@ -580,7 +580,11 @@ while time.process_time() < 0.5: library.hot(100000)"
 
 @test "report: native functions of the project are the application's own, with their lines: of Cython, of C; not those of packages" {
     ready
-    local venv
+    local venv found=
+    while read -r PYTHON _; do # not sid's
+        found=$(ls "$("$PYTHON" -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" 2>/dev/null) && break
+    done < <(list_pythons)
+    [ -n "$found" ] || skip "no Python here has headers"
     venv=$(venv_with cython setuptools) || fail "$venv"
     mkdir -p project/lib/site-packages elsewhere
     cat >project/fastgeo.pyx <<'END'
