@@ -98,7 +98,9 @@ def control(word):
 
 
 def compact():
-    subprocess.run([PYPROF, "compact", "pyprof.out"], check=True, capture_output=True)
+    done = subprocess.run([PYPROF, "compact", "pyprof.out"], capture_output=True, text=True)
+    if done.returncode and "another compaction" not in done.stderr:  # the pusher's
+        sys.exit(f"compact: {done.stderr}")
 
 
 def scrape():
