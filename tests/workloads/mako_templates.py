@@ -6,6 +6,7 @@ import sys
 import time
 
 from mako.lookup import TemplateLookup
+from named_lines import functions, named
 
 TEMPLATES = {
     "page.html": """<%inherit file="base.html"/>
@@ -51,27 +52,6 @@ def helper():
 }
 FURTHER = "d\u00e9j\u00e0"  # a directory
 
-
-def use():
-    end = time.thread_time() + 0.002
-    while time.thread_time() < end:
-        pass
-    return True
-
-
-def named(template, text):
-    """Puts the place of each call into its name."""
-    lines = []
-    for number, line in enumerate(text.split("\n"), 1):
-        name = "at_%s_%d" % (template.replace(".", "_"), number)
-        made = {"use": use}
-        exec("def %s():\n    return use()" % name, made)
-        functions[name] = made[name]
-        lines.append(line.replace("at()", name + "()"))
-    return "\n".join(lines)
-
-
-functions = {}
 os.mkdir(FURTHER)
 for name, text in TEMPLATES.items():
     path = os.path.join(FURTHER, name) if name == "macros.html" else name

@@ -6,6 +6,7 @@ import sys
 import time
 
 import jinja2
+from named_lines import functions, named
 
 TEMPLATES = {
     "page.html": """{% extends "base.html" %}
@@ -40,27 +41,6 @@ TEMPLATES = {
 }
 TEXT = "one\n{{ at() }}\nthree\n{% for p in products %}\n{{ at() }}{% endfor %}"
 
-
-def use():
-    end = time.thread_time() + 0.002
-    while time.thread_time() < end:
-        pass
-    return True
-
-
-def named(template, text):
-    """Puts the place of each call into its name."""
-    lines = []
-    for number, line in enumerate(text.split("\n"), 1):
-        name = "at_%s_%d" % (template.replace(".", "_"), number)
-        made = {"use": use}
-        exec("def %s():\n    return use()" % name, made)
-        functions[name] = made[name]
-        lines.append(line.replace("at()", name + "()"))
-    return "\n".join(lines)
-
-
-functions = {}
 for name, text in TEMPLATES.items():
     with open(name, "w") as file:
         file.write(named(name, text))
