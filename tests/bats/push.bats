@@ -196,6 +196,39 @@ PY
     [ "$(sum)" = "$(shown)" ] || fail "$(sum) of $(shown) ns"
 }
 
+@test "a server that is slower than windows end: what is used meanwhile is in windows of its time" {
+    serve
+    cat >short.py <<'PY'
+import os, time
+end = time.time() + 11
+while time.time() < end:
+    if not os.fork():
+        until = time.process_time() + 0.3
+        while time.process_time() < until:
+            pass
+        os._exit(0)
+    time.sleep(0.6)
+    os.waitpid(-1, os.WNOHANG)
+PY
+    echo slow 3 >mode
+    mkdir -p pyprof.out
+    start_pusher
+    profiled "$PYTHON" short.py
+    echo ok >mode
+    stop_pusher
+    push pyroscope --window 1s
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum) of $(shown) ns"
+    /usr/bin/python3 - <<'PY'
+import collections, json
+of = collections.Counter()
+for p in map(json.loads, open("taken")):
+    if p["status"] == 200:
+        of[p["time"], p["duration"]] += p["sum"]
+worst = max(of, key=of.get)
+assert of[worst] < worst[1] + 1e9, [(t - min(of)[0], d, n) for (t, d), n in sorted(of.items())]
+PY
+}
+
 @test "while the program runs: windows meet, and have the CPU that the program used; SIGTERM sends the last" {
     serve
     begin 30
