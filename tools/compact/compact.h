@@ -3,10 +3,9 @@
  * Makes profiles of a directory smaller that are no longer written to: intervals of the last hour stay as they are,
  * those of the last day become minutes, older ones hours; names are deflated. A file is replaced at once by one of the
  * same name, owner, permissions and time (rename), so that a reader has the one or the other, and what is interrupted
- * has changed nothing. Only regular files of this user with names like the library's are touched; of these not what a
- * server does not have yet, if `pyprof push` has left a state: of a file that is
- * replaced in the middle only times would say what was sent, and those of a minute or an hour that lies across are no
- * answer.
+ * has changed nothing. Only regular files of this user with names like the library's are touched, and none that a state
+ * of `pyprof push` does not have as sent: of a compacted file only times say what was sent, and an interval of a minute
+ * or an hour may be sent in part.
  */
 #ifndef PT_COMPACT_H
 #define PT_COMPACT_H

@@ -222,7 +222,7 @@ struct pt_segment_sink {
     void (*samples)(void *data, const struct pt_segment *segment, const struct pt_log_samples *samples);
     /* Returns whether records of this interval are wanted; NULL: all are. Of the others none is decoded. */
     bool (*wants)(void *data, const struct pt_segment *segment, uint64_t start_unix_ns, uint64_t wall_ns);
-    /* Returns whether a growing segment is read up to this interval only, for now; NULL: it never is. */
+    /* Returns whether reading a growing segment stops before the interval that ended then; NULL: it never does. */
     bool (*later)(void *data, const struct pt_segment *segment, uint64_t end_unix_ns);
     void (*waits)(void *data, const struct pt_log_waits *waits);
     void (*requests)(void *data, const struct pt_segment *segment, const struct pt_log_requests *requests);

@@ -8,8 +8,8 @@
  * `read`, in the time from batch_from_ns to batch_to_ns: the server has what of this ended before until_unix_ns. So
  * after a crash the same windows are sent.
  */
-#ifndef PT_PUSH_STATE_H
-#define PT_PUSH_STATE_H
+#ifndef PT_SENT_STATE_H
+#define PT_SENT_STATE_H
 
 #include <stdbool.h>
 
