@@ -122,7 +122,7 @@ if [ "$want" = check ] || [ "$want" = long ]; then
     # for tests/aarch64.sh
     need qemu-user-static has_command qemu-aarch64-static
     # a 32-bit child
-    need gcc-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
+    need gcc-12-multilib has_file /usr/lib/gcc/x86_64-linux-gnu/*/32/libgcc.a
     need dwz has_command dwz
     need xz-utils has_command xz
     need debuginfod has_command debuginfod-find
