@@ -286,6 +286,41 @@ PY
     [ "$(requests 400)" -eq 0 ]
 }
 
+# is_sent: the server has what the logs have.
+is_sent() {
+    [ "$(each_once)" = "$(shown)" ]
+}
+
+has_refused() {
+    [ "$(requests 500)" -ge "$1" ]
+}
+
+@test "logs that begin and end while a server is away for minutes are sent, also by a pusher that begins meanwhile" {
+    gcc -O1 -shared -fPIC -o set_clock.so "$WORKLOADS/lib/set_clock.c"
+    serve
+    for restarted in "" restarted; do
+        rm -rf pyprof.out ahead taken
+        touch taken
+        echo 500 >mode
+        record 0.5
+        sleep 2.5 # windows that nothing ends in
+        SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so start_pusher
+        wait_until 30 has_refused 1
+        [ -z "$restarted" ] || kill -9 "$PUSHER"
+        record 0.5
+        if [ -n "$restarted" ]; then
+            refusals=$(requests 500)
+            SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so start_pusher
+            wait_until 30 has_refused $((refusals + 1))
+        fi
+        echo 300 >ahead
+        echo ok >mode
+        wait_until 30 is_sent || fail "${restarted:-not restarted}: $(each_once) of $(shown) ns"
+        stop_pusher
+        [ "$(each_once)" = "$(shown)" ] || fail "${restarted:-not restarted}: $(each_once), report has $(shown) ns"
+    done
+}
+
 @test "what a server answers is told in one line with what to do; what it will take later stays" {
     record 1
     serve

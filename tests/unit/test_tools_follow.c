@@ -1,6 +1,7 @@
 /* Many bytes of logs are read by several threads, and go on being read as they grow. */
 #include "log_fixture.h"
 #include "tools/load/follow.h"
+#include "tools/load/growing_file.h"
 #include "tools/load/parts.h"
 #include "unit.h"
 #include <dlfcn.h>
@@ -222,9 +223,27 @@ static void write_intervals(struct log *log)
     write_on(log);
 }
 
+/* When another file takes the log's place: before directories are read, or after the log was found in them. */
+enum when { BEFORE, MEANWHILE };
+
+static bool is_endless;
+
+static void replace(void)
+{
+    assert_int_equal(rename("other", paths[0]), 0);
+    if (!is_endless)
+        return;
+    assert_int_equal(unlink(paths[0]), 0);
+    assert_int_equal(symlink("/dev/zero", paths[0]), 0);
+}
+
 static bool begin_log_file(void *data, const struct stat *status, struct pt_growing_file *source)
 {
-    return !data && status && source;
+    bool is_log = strstr(source->path, paths[0]) != NULL;
+    assert_true(!data && status);
+    if (!is_log)
+        replace();
+    return is_log;
 }
 
 static void leave_samples(void *data)
@@ -232,8 +251,8 @@ static void leave_samples(void *data)
     assert_null(data);
 }
 
-/* Reads the first half of the log, then puts another file in its place. */
-static struct pt_follow *read_half(struct log *log, const void *data, size_t length)
+/* Reads the first half of the log. */
+static struct pt_follow *read_half(struct log *log)
 {
     write_intervals(log);
     struct pt_follow *follow = follow_all(0);
@@ -243,25 +262,29 @@ static struct pt_follow *read_half(struct log *log, const void *data, size_t len
     assert_true(pt_follow_read(follow, UINT64_MAX));
     assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS / 2 * SECOND_NS);
     assert_true(pt_follow_next(follow));
-    fixture_write("other", data ? data : log->fixture.file.data, data ? length : log->fixture.file.length);
-    assert_int_equal(rename("other", paths[0]), 0);
     return follow;
 }
 
-static void read_rest(struct pt_follow *follow, bool scan)
+static void read_rest(struct pt_follow *follow, enum when when, const void *data, size_t length)
 {
-    follow->no_scan = !scan;
+    fixture_write("other", data, length);
+    if (when == BEFORE)
+        replace();
+    else
+        fixture_write(paths[1], "", 0);
     follow->until_unix_ns = UINT64_MAX;
     assert_true(pt_follow_read(follow, UINT64_MAX));
+    if (when == MEANWHILE)
+        assert_int_equal(unlink(paths[1]), 0);
 }
 
 /* As pushers read it, window by window. */
 TEST(a_log_of_which_the_rest_is_for_later_may_be_replaced)
 {
-    for (int scan = 0; scan < 2; scan++) {
+    for (enum when when = BEFORE; when <= MEANWHILE; when++) {
         struct log log;
-        struct pt_follow *follow = read_half(&log, "short", 5);
-        read_rest(follow, scan);
+        struct pt_follow *follow = read_half(&log);
+        read_rest(follow, when, "short", 5);
         assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS * SECOND_NS);
         assert_false(pt_follow_is_stale(follow, UINT32_MAX));
         pt_follow_free(follow);
@@ -279,18 +302,17 @@ TEST(of_a_log_that_was_replaced_before_it_was_opened_again_nothing_counts_twice)
     alarm(60);
     for (int way = 0; way < 3; way++) {
         struct log log;
-        struct pt_follow *follow = read_half(&log, way ? NULL : other.file.data, other.file.length);
-        if (way == 2) {
-            assert_int_equal(unlink(paths[0]), 0);
-            assert_int_equal(symlink("/dev/zero", paths[0]), 0);
-        }
-        read_rest(follow, false);
+        struct pt_follow *follow = read_half(&log);
+        const struct fixture_bytes *bytes = way ? &log.fixture.file : &other.file;
+        is_endless = way == 2;
+        read_rest(follow, MEANWHILE, bytes->data, bytes->length);
         assert_int_equal(ns_of(follow->profile, "shared", "a", false), FIRST_NS + INTERVALS / 2 * SECOND_NS);
         assert_int_equal(pt_follow_is_stale(follow, UINT32_MAX), way < 2);
         pt_follow_free(follow);
         fixture_end(&log.fixture);
         assert_int_equal(unlink(paths[0]), 0);
     }
+    is_endless = false;
     alarm(0);
     fixture_end(&other);
     for (int i = 0; i < count; i++)

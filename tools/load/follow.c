@@ -294,8 +294,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
-    if (!follow->no_scan)
-        scan_paths(follow);
+    scan_paths(follow);
     join_runs(follow);
     choose_run(follow);
     uint64_t now_unix_ns = pt_clock_ns(CLOCK_REALTIME);

@@ -34,7 +34,6 @@ struct pt_follow {
     void *data;               /* of both */
     /* Of what ended then or later nothing is read yet, of compacted logs and of others; UINT64_MAX: all is. */
     uint64_t until_unix_ns, compacted_until_unix_ns;
-    bool no_scan;    /* directories were read just now */
     bool stale;      /* a log has grown that was not expected to, or was replaced in the middle */
     uint64_t weight; /* of what it knew when all had been read for the first time */
 };

@@ -173,14 +173,10 @@ static void skip(struct pt_push_reader *reader, uint64_t now)
     set_window(reader, from + (windows ? windows : 1) * width, now);
 }
 
-/* Directories are read once for all windows that had ended by then: not for those that ended while a server was away.
- */
-static void read_window(struct pt_push_reader *reader, uint64_t now)
+/* Directories are read for each window: logs may have begun and ended while another one was sent. */
+static void read_window(struct pt_push_reader *reader)
 {
     struct pt_follow *follow = reader->follow;
-    follow->no_scan = reader->more && reader->scanned_unix_ns > reader->to_unix_ns && reader->scanned_unix_ns <= now;
-    if (!follow->no_scan)
-        reader->scanned_unix_ns = now;
     follow->compacted_until_unix_ns = reader->to_unix_ns;
     /* What ended now, by a clock that is set, or while it is read, is not later. */
     follow->until_unix_ns = reader->more && !reader->again ? reader->to_unix_ns : UINT64_MAX;
@@ -198,14 +194,14 @@ void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, ui
         reader->from_unix_ns = state->until_unix_ns;
         reader->to_unix_ns = state->batch_to_ns;
         reader->more = true;
-        read_window(reader, now_unix_ns);
+        read_window(reader);
         for (uint32_t i = 0; i < reader->follow->sources.count; i++)
             reader->follow->sources.items[i].limit = UINT64_MAX;
         return;
     }
     set_next(reader, now_unix_ns, elapsed_ns);
     for (;; skip(reader, now_unix_ns)) {
-        read_window(reader, now_unix_ns);
+        read_window(reader);
         if (reader->cells.count || !reader->more)
             return;
     }
@@ -228,7 +224,6 @@ static void forget(struct pt_push_reader *reader)
     free(reader->services);
     free(reader->shown);
     reader->follow = NULL;
-    reader->scanned_unix_ns = 0;
     reader->services = reader->shown = NULL;
     reader->service_capacity = reader->shown_capacity = 0;
 }

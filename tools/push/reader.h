@@ -38,7 +38,6 @@ struct pt_push_reader {
     uint32_t service_capacity;
     uint32_t *shown; /* by label set: the set of the labels that are shown + 1 */
     uint32_t shown_capacity;
-    uint64_t scanned_unix_ns; /* when directories were read last; 0: not since it began */
     uint64_t resolve_at_ns;
     uint32_t resolved; /* number of frames when their names were last resolved */
 
