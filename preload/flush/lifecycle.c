@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
- * down.
+ * down, and before a filter that would kill the process for what the thread still does.
  */
 #include "lifecycle.h"
 #include "../base/libc.h"
@@ -22,9 +22,10 @@
 #include <signal.h>
 
 #define END_NS         2000000000u
-#define STUCK_NS       500000000u  /* where the process may go on: the caller may hold what the flush needs */
-#define WORTH_NS       1000000u    /* of CPU time that exec is not to lose */
-#define STACK_SIZE_MAX (64u << 20) /* glibc takes every library's static TLS out of it */
+#define FILTER_NS      30000000000u /* a guest that emulates its processor needs up to 4 s for the last flush */
+#define STUCK_NS       500000000u   /* where the process may go on: the caller may hold what the flush needs */
+#define WORTH_NS       1000000u     /* of CPU time that exec is not to lose */
+#define STACK_SIZE_MAX (64u << 20)  /* glibc takes every library's static TLS out of it */
 
 #define BIT(signal) ((uint64_t)1 << ((signal)-1))
 /* Signals that are never held back, as are libc's own: those of a fault of the thread itself. */
@@ -94,13 +95,13 @@ static uint64_t used_ns(void)
 
 /* Waits until the flush thread has changed the word; not when it has used nothing for `patience_ns`. A thread that
  * was waited for in vain and has not moved since has used up that time already. */
-static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
+static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns, uint64_t at_most_ns)
 {
     uint64_t used = used_ns(), now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     uint64_t start = atomic_load(&pp_flush.stuck_at_ns) == used + 1 ? atomic_load(&pp_flush.stuck_since_ns) : now;
     uint64_t moved = start;
-    while (atomic_load(word) == value && now - start < END_NS && now - moved < patience_ns) {
-        uint64_t end = moved + patience_ns < start + END_NS ? moved + patience_ns : start + END_NS;
+    while (atomic_load(word) == value && now - start < at_most_ns && now - moved < patience_ns) {
+        uint64_t end = moved + patience_ns < start + at_most_ns ? moved + patience_ns : start + at_most_ns;
         pp_wait_on(word, value, end - now);
         now = pp_sys_clock_ns(CLOCK_MONOTONIC);
         uint64_t earlier = used;
@@ -127,7 +128,7 @@ static bool end_thread(uint32_t how, uint32_t ended)
     if (!pp_real()->pthread_join || !pp_flush_thread_runs() || !pp_flush_change(PP_FLUSH_RUNS, how))
         return false;
     pp_wake_flush(PP_WAKE_STOP);
-    wait_for_change(&pp_flush.life, how, END_NS);
+    wait_for_change(&pp_flush.life, how, END_NS, how == PP_FLUSH_LEAVES ? FILTER_NS : END_NS);
     /* on a stalled disk it goes on */
     if ((how == PP_FLUSH_PAUSES && pp_flush_change(how, PP_FLUSH_RUNS)) || atomic_load(&pp_flush.life) != ended)
         return false;
@@ -184,7 +185,7 @@ void pp_flush_at_exit(void)
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);
     if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
-        wait_for_change(&pp_flush.life, life, END_NS);
+        wait_for_change(&pp_flush.life, life, END_NS, END_NS);
     pp_warn_rest();
     pp_sys_signal_mask(SIG_SETMASK, mask | deadly(pending_here() & ~pending));
 }
@@ -195,7 +196,7 @@ void pp_flush_before_signal(void)
         return;
     uint32_t before = atomic_load(&pp_flush.answers);
     pp_wake_flush(PP_WAKE_EXEC);
-    wait_for_change(&pp_flush.answers, before, STUCK_NS);
+    wait_for_change(&pp_flush.answers, before, STUCK_NS, END_NS);
 }
 
 void pp_flush_before_exec(void)

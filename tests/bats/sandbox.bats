@@ -36,6 +36,14 @@ FORBIDDEN="222,223,224,226 98 310 434,436,438 310,434,436,438 999 writing naming
     done
 }
 
+@test "a seccomp filter for all threads waits for our thread, which needs seconds on a slow machine" {
+    gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
+    ulimit -Sc 0
+    profiled "$PYTHON" "$WORKLOADS/sandboxed_slowly.py" ./sandbox.so 1,18,222,223,226,257,310,98 || fail "killed: $?"
+    info >info.json
+    reader accounting info.json
+}
+
 @test "a seccomp filter after the flush thread could not be made again: the process and its children live" {
     needs_namespaces -U -r -p -m
     cat >moved.py <<'END'

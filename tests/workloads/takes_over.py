@@ -10,39 +10,11 @@ import threading
 import time
 
 from cpu import spin
+from traced import find_profiler, hold
 
 SENT = 40
 HELD = 0.6
-PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH = 0x4206, 0x4207, 17
-PR_SET_PTRACER = 0x59616D61
-WALL = 0x40000000
 libc = ctypes.CDLL(None)
-libc.ptrace.argtypes = [ctypes.c_long] * 4
-
-
-def find_profiler():
-    for tid in os.listdir("/proc/self/task"):
-        with open(f"/proc/self/task/{tid}/comm") as comm:
-            if comm.read() == "pyprof\n":
-                return int(tid)
-    raise SystemExit("no thread of the profiler's")
-
-
-def hold(tid):
-    """Has a child stop the thread for a moment. Returns when it is stopped."""
-    libc.prctl(PR_SET_PTRACER, ctypes.c_ulong(-1), 0, 0, 0)
-    read, write = os.pipe()
-    child = os.fork()
-    if not child:
-        ok = libc.ptrace(PTRACE_SEIZE, tid, 0, 0) == 0 and libc.ptrace(PTRACE_INTERRUPT, tid, 0, 0) == 0
-        ok = ok and os.waitpid(tid, WALL)[0] == tid
-        os.write(write, b"y" if ok else b"n")
-        time.sleep(HELD)
-        libc.ptrace(PTRACE_DETACH, tid, 0, 0)
-        os._exit(0)
-    if os.read(read, 1) != b"y":
-        raise SystemExit("cannot be stopped")
-    return child
 
 
 def read_all(descriptor):
@@ -92,7 +64,7 @@ thread = threading.Thread(target=work, args=(stop, tids))
 if sys.argv[1] == "worker":
     thread.start()
 spin(0.5)
-child = hold(tids[0] if sys.argv[1] == "worker" else find_profiler())
+child = hold(tids[0] if sys.argv[1] == "worker" else find_profiler(), HELD)
 taking = {"handler": handler, "descriptor": descriptor}[sys.argv[2]]()
 next(taking)
 if thread.ident:  # the profiler's may still not run while the signals come
