@@ -122,6 +122,40 @@ cpu_paused() {
     [ "$(cpu_paused)" -gt $((used / 2)) ] || fail "the time before is missing: $(head -c 300 stacks.txt)"
 }
 
+@test "a paused directory: run, doctor, report name it and the command that ends it, of a process and of its children, too" {
+    here=$PWD/pyprof.out
+    begin
+    uses first
+    has_written
+    # A process that is paused alone, as a child of this one.
+    "$PYPROF" ctl "$PROGRAM" pause
+    "$PYPROF" doctor $$ | unwrapped >said.txt || true
+    grep -q "warn child $PROGRAM ([^)]*): paused, [0-9.]* s CPU -> pyprof ctl $PROGRAM resume " said.txt || fail "$(cat said.txt)"
+    "$PYPROF" ctl pause
+    "$PYPROF" doctor $$ | unwrapped >said.txt || true
+    grep -q "warn child $PROGRAM ([^)]*): paused, [0-9.]* s CPU -> pyprof ctl $here resume " said.txt || fail "$(cat said.txt)"
+    "$PYPROF" doctor "$PROGRAM" | unwrapped >said.txt || fail "$(cat said.txt)"
+    grep -q "warn timers [^>]* pyprof ctl in $here -> pyprof ctl $here resume " said.txt || fail "$(cat said.txt)"
+    ! "$PYPROF" doctor -- "$PYTHON" x.py >doctor.txt || fail "$(cat doctor.txt)"
+    unwrapped <doctor.txt >said.txt
+    grep -q "FAIL output $here is paused, [^>]* -> pyprof ctl $here resume " said.txt || fail "$(cat said.txt)"
+    ! grep -q 'Profiling it works' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" run -- "$PYTHON" -c 'sum(range(9000000))' 2>said.txt
+    [ "$(grep -c "$here is paused: .* until: pyprof ctl $here resume" said.txt)" = 2 ] || fail "$(cat said.txt)"
+    ! grep -q 'is no Python' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" report 2>said.txt >/dev/null
+    grep -qx 'pyprof: pyprof.out is paused: .* until: pyprof ctl pyprof.out resume' said.txt || fail "$(cat said.txt)"
+    mkdir empty
+    "$PYPROF" ctl empty pause
+    ! "$PYPROF" report empty 2>said.txt || fail "has a profile"
+    grep -q 'until: pyprof ctl empty resume' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" ctl resume
+    "$PYPROF" run -o "$here" -- "$PYTHON" -c 'sum(range(9000000))' 2>said.txt
+    "$PYPROF" report 2>>said.txt >/dev/null
+    ! grep 'is paused' said.txt || fail "resumed, and said to be paused"
+    end
+}
+
 @test "--for: the contrary holds when the time is over, without another order" {
     begin
     uses first

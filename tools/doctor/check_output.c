@@ -13,6 +13,7 @@
 
 #include "../../preload/common/settings.h"
 #include "../base/memory.h"
+#include "../load/control_file.h"
 #include "../sent/state.h"
 #include "checks.h"
 
@@ -146,6 +147,13 @@ void pt_check_output(const struct pt_process_info *subject, struct pt_findings *
         PT_AUTO_FREE char *path = pt_process_info_path(subject, directory);
         pt_find(findings, PT_LEVEL_OK, TOPIC, "%s can be written by user %u", directory, (unsigned)subject->uid);
         pt_push_each_state(path, find_push, findings);
+        if (subject->pid == getpid() && pt_control_pauses(directory, NULL, false)) { /* of others the timers tell */
+            PT_AUTO_BUFFER command = {0};
+            pt_append_resume(&command, directory);
+            pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is paused, by pyprof ctl: what is started takes no samples",
+                    directory);
+            pt_remedy(findings, "%s", command.data);
+        }
     } else if (error == CANNOT_TELL) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC, "whether user %u can write %s cannot be seen", (unsigned)subject->uid,
                 directory);

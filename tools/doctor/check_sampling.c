@@ -171,13 +171,20 @@ void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, 
 bool pt_is_paused(const struct pt_process_info *subject)
 {
     const char *start = pt_process_info_variable(subject, pp_setting_names[PP_SETTING_START]);
-    struct pp_control_orders orders = pp_control_default(start && strcmp(start, "paused") == 0);
     const struct pp_control_scope own = {(uint64_t)subject->pid_inside, subject->start_ticks};
     PT_AUTO_FREE char *inside = pt_output_directory(subject), *directory = pt_process_info_path(subject, inside);
-    PT_AUTO_FREE char *text = pt_control_text(directory);
-    if (text)
-        pp_control_read(text, &own, orders.paused, &orders);
-    return pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
+    return pt_control_pauses(directory, &own, start && strcmp(start, "paused") == 0);
+}
+
+void pt_remedy_pause(const struct pt_process_info *subject, struct pt_findings *findings)
+{
+    PT_AUTO_FREE char *directory = pt_output_directory(subject);
+    PT_AUTO_BUFFER command = {0};
+    if (pt_control_pauses(directory, NULL, false))
+        pt_append_resume(&command, directory);
+    else
+        pt_buffer_format(&command, "pyprof ctl %d resume", subject->pid);
+    pt_remedy(findings, "%s", command.data);
 }
 
 static void check_timers(const struct pt_process_info *subject, const struct timers *timers,
@@ -197,9 +204,10 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
                 threads->count);
         pt_remedy(findings, "threads that have just begun get one within a second: ask again");
     } else if (pt_is_paused(subject)) {
+        PT_AUTO_FREE char *directory = pt_output_directory(subject);
         pt_find(findings, PT_LEVEL_WARN, "timers",
-                "none is armed: the process is paused, by pyprof ctl or PYPROF_START");
-        pt_remedy(findings, "pyprof ctl %d resume", subject->pid);
+                "none is armed: the process is paused, by PYPROF_START or by pyprof ctl in %s", directory);
+        pt_remedy_pause(subject, findings);
         return;
     } else {
         pt_find(findings, PT_LEVEL_FAIL, "timers", "none is armed: no thread is sampled");

@@ -37,6 +37,8 @@ char *pt_preload_entry(const char *value);
 
 /* Returns whether the control file of its directory, or PYPROF_START, has the process take no samples. */
 bool pt_is_paused(const struct pt_process_info *subject);
+/* Sets what ends that as the remedy: the order for all of its directory, if that is paused; else for it alone. */
+void pt_remedy_pause(const struct pt_process_info *subject, struct pt_findings *findings);
 /* Checks our thread, timers, signal and limits in the process. */
 void pt_check_sampling(const struct pt_process_info *subject, struct pt_findings *findings);
 /* Adds a finding of this level if few more timers can be made. */

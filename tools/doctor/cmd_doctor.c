@@ -53,8 +53,11 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             pt_find(findings, PT_LEVEL_WARN, "child", "%d (%s): %s", child.pid, command.data, bad->what);
             pt_remedy(findings, "pyprof doctor %d", child.pid);
         } else {
-            pt_find(findings, PT_LEVEL_OK, "child", "%d (%s): %s, %.3f s CPU", child.pid, command.data,
-                    pt_is_paused(&child) ? "paused" : "sampled", (double)child.cpu_ns / 1e9);
+            bool paused = pt_is_paused(&child);
+            pt_find(findings, paused ? PT_LEVEL_WARN : PT_LEVEL_OK, "child", "%d (%s): %s, %.3f s CPU", child.pid,
+                    command.data, paused ? "paused" : "sampled", (double)child.cpu_ns / 1e9);
+            if (paused)
+                pt_remedy_pause(&child, findings);
             sampled++;
         }
         pt_findings_free(&own);

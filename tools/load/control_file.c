@@ -12,10 +12,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../base/memory.h"
 #include "../base/numbers.h"
+#include "../base/output.h"
 #include "../base/print.h"
 
+#define NS_PER_SECOND 1000000000u
 #define PROCESSES_MAX 100 /* orders to single processes: the oldest go */
 
 struct lines {
@@ -42,6 +43,32 @@ char *pt_control_text(const char *directory)
     free(text);
     errno = error;
     return NULL;
+}
+
+bool pt_control_pauses(const char *directory, const struct pp_control_scope *process, bool starts_paused)
+{
+    static const struct pp_control_scope all;
+    struct pp_control_orders orders = pp_control_default(starts_paused);
+    PT_AUTO_FREE char *text = pt_control_text(directory);
+    if (text)
+        pp_control_read(text, process ? process : &all, starts_paused, &orders);
+    return pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
+}
+
+void pt_append_resume(struct pt_buffer *text, const char *directory)
+{
+    pt_buffer_text(text, "pyprof ctl ");
+    pt_append_argument(text, directory);
+    pt_buffer_text(text, " resume");
+}
+
+bool pt_append_pause(struct pt_buffer *text, const char *directory)
+{
+    if (!pt_control_pauses(directory, NULL, false))
+        return false;
+    pt_buffer_format(text, "%s is paused: no samples are taken there until: ", directory);
+    pt_append_resume(text, directory);
+    return true;
 }
 
 static bool is_rate(const struct pp_control_line *line)

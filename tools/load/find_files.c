@@ -8,13 +8,24 @@
 
 #include "../base/numbers.h"
 #include "../base/output.h"
+#include "control_file.h"
 
 static void add_log(void *files, const char *path)
 {
     pt_files_add(files, path, false);
 }
 
-static bool add_path(struct pt_files *files, const char *path)
+/* Adds the logs of a directory, and says that it is paused where the latest run is asked for: what runs now is no
+ * later one then. Returns their number, -1 if it cannot be read. */
+static int add_directory(struct pt_files *files, const char *directory, const char *run)
+{
+    PT_AUTO_BUFFER pause = {0};
+    if (!run && pt_append_pause(&pause, directory))
+        pt_message_to(files->messages, "%s", pause.data);
+    return pt_each_log(directory, add_log, files);
+}
+
+static bool add_path(struct pt_files *files, const char *path, const char *run)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
@@ -23,7 +34,7 @@ static bool add_path(struct pt_files *files, const char *path)
     }
     if (!S_ISDIR(status.st_mode))
         return pt_files_add(files, path, true);
-    int count = pt_each_log(path, add_log, files);
+    int count = add_directory(files, path, run);
     if (count < 0)
         pt_message_to(files->messages, "%s: %s", path, strerror(errno));
     if (count == 0)
@@ -37,7 +48,7 @@ static bool add_path(struct pt_files *files, const char *path)
 static bool add_default(struct pt_files *files, const char *run, char *const *typed)
 {
     PT_AUTO_FREE char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    bool found = pt_each_log(directory, add_log, files) > 0;
+    bool found = add_directory(files, directory, run) > 0;
     PT_AUTO_FREE char *latest = found ? NULL : pt_fallback_latest(fallback);
     PT_AUTO_BUFFER command = {0};
     pt_buffer_text(&command, typed ? "pyprof " : "pyprof report ");
@@ -103,7 +114,7 @@ bool pt_files_find(struct pt_files *files, const struct pt_load_request *request
     files->messages = request->messages;
     bool found = request->path_count ? true : add_default(files, request->run, request->typed);
     for (int i = 0; found && i < request->path_count; i++)
-        found = add_path(files, request->paths[i]);
+        found = add_path(files, request->paths[i], request->run);
     if (found)
         pt_files_add_fallbacks(files, NULL, 0);
     if (found)

@@ -15,6 +15,7 @@
 #include "../base/output.h"
 #include "../cli/options.h"
 #include "../doctor/checks.h"
+#include "../load/control_file.h"
 #include "../load/files.h"
 #include "../load/runs.h"
 #include "child.h"
@@ -100,7 +101,7 @@ static void set_environment(const struct pt_cli *cli, const char *library, const
 
 static void say_beginning(const char *command, const struct place *place, const char *obstacle)
 {
-    PT_AUTO_BUFFER watch = {0};
+    PT_AUTO_BUFFER watch = {0}, pause = {0};
     pt_buffer_text(&watch, "pyprof top");
     if (place->named) {
         pt_buffer_text(&watch, " ");
@@ -113,6 +114,8 @@ static void say_beginning(const char *command, const struct place *place, const 
                    strerror(place->error), place->directory, watch.data);
     else if (!place->error)
         pt_message("profile goes to %s; to watch it run: %s", place->directory, watch.data);
+    if (!obstacle && pt_append_pause(&pause, place->directory))
+        pt_message("%s", pause.data);
 }
 
 static void say_failure(const char *command, int error)

@@ -16,6 +16,7 @@
 #include "../base/output.h"
 #include "../base/print.h"
 #include "../base/proto.h"
+#include "../load/control_file.h"
 #include "../load/files.h"
 #include "../load/load.h"
 #include "../load/runs.h"
@@ -244,8 +245,10 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
 static void say_nothing(const struct pt_ended *ended, const char *directory, const char *place, const char *reason,
                         const char *command)
 {
-    PT_AUTO_BUFFER text = {0};
+    PT_AUTO_BUFFER text = {0}, pause = {0};
     const char *start = getenv(pp_setting_names[PP_SETTING_START]);
+    if (!reason && pt_append_pause(&pause, directory))
+        reason = pause.data;
     if (!reason && start && strcmp(start, "paused") == 0)
         reason = "PYPROF_START=paused, and no 'pyprof ctl resume' came";
     pt_buffer_format(&text, "nothing was profiled: %s", reason ? reason : "");
