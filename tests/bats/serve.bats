@@ -97,6 +97,9 @@ need_promtool() {
     [ "$(status /metrics)" = 200 ] || fail "$(cat body.txt)"
     [ "$(status /flame)" = 404 ] || fail "$(cat body.txt)"
     grep -q 'No such file' body.txt || fail "$(cat body.txt)"
+    # The page shows in its frame why there is no graph.
+    get /flame -D head.txt >body.txt || true
+    grep -q "Content-Security-Policy: default-src 'none'; frame-ancestors 'self'" head.txt || fail "$(cat head.txt)"
     begin 2 /cart '/search "odd\name"'
     wait_until 60 runs 2
     wait_until 60 has_requests
@@ -169,6 +172,14 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     [ "$(status '/debug/pprof/profile?seconds=0')" = 400 ] && [ "$(status '/debug/pprof/profile?native=x')" = 400 ]
     [ "$(status '/api/report.json?from=x')" = 400 ] && grep -q '^from takes' body.txt || fail "$(cat body.txt)"
     [ "$(status '/debug/pprof/profile?seconds=x')" = 400 ] && [ "$(status '/debug/pprof/profile?seconds=99999')" = 400 ]
+}
+
+@test "an error names the whole path, whatever it ends in" {
+    mkdir app.pyprof
+    touch app.pyprof/pyprof:\ x.pyprof
+    serve app.pyprof
+    [ "$(status '/api/report.json?all')" = 404 ] || fail "$(cat body.txt)"
+    grep -qF './app.pyprof/pyprof: x.pyprof: not a pyprof profile' body.txt || fail "$(cat body.txt)"
 }
 
 @test "an address that others reach needs a token; a request without it, or with another, is refused" {
@@ -371,11 +382,18 @@ END
 @test "the page shows in a browser what runs, with its flame graph, and breaks no policy of its own" {
     browser=$(command -v chromium chromium-browser google-chrome | head -n 1)
     [ -n "$browser" ] || skip "chromium is missing"
+    shown() {
+        "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --virtual-time-budget=5000 --enable-logging=stderr \
+            --dump-dom "$URL/" >page.html 2>browser.log 3>&- 5>&-
+    }
+    serve
+    shown
+    ! grep -E "CONSOLE.*(Refused|frame)" browser.log || fail "the frame of an empty directory is broken"
+    kill "$SERVER"
     begin 1 /cart
     serve
     wait_until 60 has_samples
-    "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$PWD/browser" --virtual-time-budget=5000 --enable-logging=stderr \
-        --dump-dom "$URL/" >page.html 2>browser.log 3>&- 5>&-
+    shown
     grep -q '1 process, [0-9.]* cores busy' page.html || fail "$(cat page.html)"
     grep -q '<td title="sampled">sampled</td><td [^>]*endpoints.py' page.html || fail "$(cat page.html)"
     ! grep CONSOLE browser.log || fail "the page has an error"

@@ -94,8 +94,9 @@ static void answer(struct pt_connection *connection)
                      "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\n"
                      "Cross-Origin-Resource-Policy: same-origin\r\nContent-Security-Policy: %s\r\n",
                      (int)what->status, reason_of(what->status), what->type,
-                     what->is_page ? "frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
-                                   : "default-src 'none'; frame-ancestors 'none'");
+                     !what->is_page               ? "default-src 'none'; frame-ancestors 'none'"
+                     : what->status == PT_HTTP_OK ? "frame-ancestors 'self'; base-uri 'none'; form-action 'none'"
+                                                  : "default-src 'none'; frame-ancestors 'self'");
     if (!what->order.count || connection->body >= 0) /* of HEAD no command is run */
         pt_buffer_format(out, "Content-Length: %" PRIu64 "\r\n", length);
     if (what->is_download && what->status == PT_HTTP_OK)
@@ -210,15 +211,18 @@ void pt_connection_drain(struct pt_connection *connection)
         pt_connection_close(connection);
 }
 
-/* Returns what the command said, without "pyprof: " and the last line end. The caller frees. */
+/* Returns what the command said, without the "pyprof: " of each line and the last line end. The caller frees. */
 static char *read_messages(int file)
 {
-    char *text = pt_alloc(MESSAGES + 1, 1), *at = text;
+    char *text = pt_alloc(MESSAGES + 1, 1);
     static const char prefix[] = "pyprof: ";
     ssize_t length = pread(file, text, MESSAGES, 0);
     text[length > 0 ? length : 0] = '\0';
-    while ((at = strstr(at, prefix)))
-        memmove(at, at + sizeof prefix - 1, strlen(at + sizeof prefix - 1) + 1);
+    for (char *at = text, *line; at; at = line ? line + 1 : NULL) {
+        if (strncmp(at, prefix, sizeof prefix - 1) == 0)
+            memmove(at, at + sizeof prefix - 1, strlen(at + sizeof prefix - 1) + 1);
+        line = strchr(at, '\n');
+    }
     size_t end = strlen(text);
     if (end && text[end - 1] == '\n')
         text[end - 1] = '\0';

@@ -51,8 +51,10 @@ void pt_refuse(struct pt_answer *answer, enum pt_http status, const char *format
     va_list arguments;
     va_start(arguments, format);
     char *text = pt_format(format, arguments);
+    bool is_page = answer->is_page;
     va_end(arguments);
     pt_answer_free(answer);
+    answer->is_page = is_page;
     answer->status = status;
     answer->type = "text/plain; charset=utf-8";
     pt_buffer_text(&answer->text, text);

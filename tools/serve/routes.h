@@ -21,7 +21,7 @@ struct pt_answer {
     struct pt_job_order order; /* the command; count 0: none */
     uint64_t wait_ns;          /* before it starts */
     bool urgent;               /* it goes before others that wait */
-    bool is_page;              /* it may run its scripts and be framed by our page */
+    bool is_page;              /* it may be framed by our page, and run its scripts unless it is a refusal */
     bool is_download;
 };
 
