@@ -125,6 +125,13 @@ for _ in range(3): third()'
     "$PYPROF" diff runs pyprof.out 2>/dev/null | grep -qE ' \+[0-9.]+\*.* third ' || fail "the latest of each"
     mkdir one
     cp "$(find runs -name '*.pyprof' -print -quit)" one
+    (
+        cd one
+        for name in nonexist ./nonexist; do
+            ! "$PYPROF" diff $name 2>err.txt || fail "compared"
+            lines_of err.txt 1 "^pyprof: $name: [Nn]o such file or directory"
+        done
+    )
     "$PYPROF" diff one | grep -qE ' \+[0-9.]+\*.* third ' || fail "the only run, and the latest here"
 }
 

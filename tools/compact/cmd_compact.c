@@ -7,7 +7,29 @@
 #include "../load/files.h"
 #include "compact.h"
 
-static void say_result(const struct pt_compacted *compacted)
+/* Says why nothing was done: how many files stay, and for which reasons. */
+static void say_nothing(const struct pt_compacted *compacted, const char *directory)
+{
+    PT_AUTO_BUFFER why = {0};
+    uint32_t rest = compacted->seen - compacted->recent - compacted->running;
+    const struct {
+        uint32_t files;
+        const char *text;
+    } reasons[] = {{compacted->recent, "written in the last hour"},
+                   {compacted->running, "of processes that run"},
+                   {rest, "compact already, or no profile"}};
+    if (!compacted->seen) {
+        pt_message("nothing is to be compacted: no profile in %s belongs to this user", directory);
+        return;
+    }
+    for (size_t i = 0; i < sizeof reasons / sizeof reasons[0]; i++)
+        if (reasons[i].files)
+            pt_buffer_format(&why, "%s%" PRIu32 " %s", why.length ? "; " : "", reasons[i].files, reasons[i].text);
+    pt_message("nothing is to be compacted: %" PRIu32 " file%s stay%s (%s)", compacted->seen,
+               pt_plural(compacted->seen, "s"), compacted->seen == 1 ? "s" : "", why.data);
+}
+
+static void say_result(const struct pt_compacted *compacted, const char *directory)
 {
     PT_AUTO_BUFFER after = {0};
     PT_AUTO_BUFFER before = {0};
@@ -16,11 +38,8 @@ static void say_result(const struct pt_compacted *compacted)
     if (compacted->files)
         pt_message("compacted %" PRIu32 " file%s: %s, %s before", compacted->files, pt_plural(compacted->files, "s"),
                    after.data, before.data);
-    else if (compacted->seen && !compacted->left && !compacted->unsent)
-        pt_message("%s: %" PRIu32 " file%s stay%s",
-                   compacted->recent == compacted->seen ? "nothing is older than an hour"
-                                                        : "nothing is to be compacted",
-                   compacted->seen, pt_plural(compacted->seen, "s"), compacted->seen == 1 ? "s" : "");
+    else if (!compacted->left && !compacted->unsent)
+        say_nothing(compacted, directory);
 }
 
 int pt_cmd_compact(const struct pt_cli *cli)
@@ -33,7 +52,7 @@ int pt_cmd_compact(const struct pt_cli *cli)
     }
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
     if (good || compacted.files)
-        say_result(&compacted);
+        say_result(&compacted, directory);
     const char *stay = compacted.unsent == 1 ? " stays" : "s stay";
     if (compacted.unreadable)
         pt_message(

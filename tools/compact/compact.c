@@ -192,8 +192,10 @@ static bool compact_file(const struct compactor *of, const char *name)
     close(descriptor);
     of->compacted->unsent += due && !sent;
     PT_AUTO(pt_segment_free) struct pt_segment segment = {0};
-    if (!data || pt_segment_read(data, size, NULL, &segment, NULL) != PT_READ_OK || !is_closed(of, &segment) ||
-        segment.process.compacted_ns >= bin_ns)
+    bool whole = data && pt_segment_read(data, size, NULL, &segment, NULL) == PT_READ_OK;
+    bool running = whole && !is_closed(of, &segment);
+    of->compacted->running += running;
+    if (!whole || running || segment.process.compacted_ns >= bin_ns)
         return true;
     PT_AUTO_BUFFER bytes = {0};
     const char *why;

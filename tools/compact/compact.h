@@ -22,7 +22,8 @@ struct pt_compacted {
     uint32_t unsent;        /* left until a server has them */
     bool unreadable;        /* a state of `pyprof push` is: nothing is known to have been sent */
     char state[256];        /* name of the file that says that something was not, or cannot be read */
-    uint32_t seen, recent;  /* profiles of this user; of them those of the last hour */
+    /* Profiles of this user; of them those of the last hour, and older ones of processes that run. */
+    uint32_t seen, recent, running;
     uint64_t before, after; /* bytes of those that were replaced */
 };
 

@@ -183,10 +183,14 @@ struct sides_named {
 /* Sets A to what was given, and B to the latest run in the default directory. False after a message. */
 static bool name_latest_here(const struct pt_cli *cli, struct sides_named *named)
 {
-    if (!latest_runs(cli, NULL, named->names))
+    PT_AUTO_FREE char *here = pt_default_directory();
+    bool any = pt_each_log(here, NULL, NULL) > 0 || access(cli->arguments[0], F_OK) == 0;
+    if (any && !latest_runs(cli, NULL, named->names))
         return false;
     free(named->names[0]);
     named->names[0] = pt_strdup(cli->arguments[0]);
+    if (!any) /* the load of A says that there is no such thing */
+        named->names[1] = pt_strdup(cli->arguments[0]);
     return true;
 }
 
