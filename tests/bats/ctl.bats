@@ -156,6 +156,35 @@ cpu_paused() {
     end
 }
 
+@test "a time in which sampling was paused: report says since when" {
+    begin
+    uses first
+    has_written
+    "$PYPROF" ctl pause
+    for _ in 1 2 3 4; do
+        uses second
+    done
+    ! "$PYPROF" report --last 1s --ignore paused 2>said.txt || fail "has samples"
+    grep -q "fits --from .*; sampling is paused since $(date +%F) [0-9:]*\$" said.txt || fail "$(cat said.txt)"
+    end
+}
+
+@test "a directory that this user may not list: ctl, push and serve say so" {
+    [ "$(id -u)" = 0 ] || skip "only root can take a directory away"
+    open=$(mktemp -d "$BATS_TMPDIR/open.XXXXXX")
+    chmod 755 "$open"
+    cp "$PYPROF" "$open/pyprof"
+    mkdir -m 711 "$open/closed"
+    for words in "ctl $open/closed status" "ctl $open/closed pause" "push --status $open/closed" "serve --listen 127.0.0.1:0 $open/closed"; do
+        result=0
+        # shellcheck disable=SC2086
+        (cd / && timeout 20 setpriv --reuid 65534 --regid 65534 --clear-groups "$open/pyprof" $words) >said.txt 2>&1 || result=$?
+        [ "$result" = 1 ] || fail "status $result: $words: $(cat said.txt)"
+        lines_of said.txt 1 "^pyprof: $open/closed: Permission denied: run pyprof as the user that it belongs to, or as root\$"
+    done
+    rm -r "$open"
+}
+
 @test "--for: the contrary holds when the time is over, without another order" {
     begin
     uses first

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define FIRST_CAPACITY 64
 #define FIRST_BYTES    8192u /* of an array of large items */
@@ -176,6 +177,16 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
     va_end(arguments);
     pt_buffer_text(buffer, text);
     free(text);
+}
+
+void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns)
+{
+    char when[32] = "";
+    time_t seconds = (time_t)(unix_ns / 1000000000u);
+    struct tm local;
+    if (localtime_r(&seconds, &local))
+        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
+    pt_buffer_text(buffer, when);
 }
 
 void pt_buffer_size(struct pt_buffer *buffer, uint64_t bytes)

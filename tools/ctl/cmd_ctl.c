@@ -139,6 +139,8 @@ static bool find_subject(struct subject *subject, const char *target)
         return find_process(subject, target);
     subject->directory = target ? pt_strdup(target) : pt_default_directory();
     struct stat status;
+    if (!pt_can_list(subject->directory))
+        return false;
     bool is_there = stat(subject->directory, &status) == 0, is_missing = !is_there && errno == ENOENT;
     subject->starting = pt_starting_find(subject->directory);
     if ((is_there && S_ISDIR(status.st_mode)) || (is_missing && subject->starting.count))
@@ -181,16 +183,6 @@ static bool make_order(const struct pt_cli *cli, enum action action, const char 
     return true;
 }
 
-static void append_when(struct pt_buffer *text, uint64_t unix_ns)
-{
-    char when[32] = "";
-    time_t seconds = (time_t)(unix_ns / NS_PER_SECOND);
-    struct tm local;
-    if (localtime_r(&seconds, &local))
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    pt_buffer_text(text, when);
-}
-
 static uint64_t hz_of(const struct pt_process *process)
 {
     return process->period_ns ? (NS_PER_SECOND + process->period_ns / 2) / process->period_ns : 0;
@@ -204,7 +196,7 @@ static void print_rows(const struct pt_running *running, uint64_t written)
         PT_AUTO_BUFFER since = {0};
         if (!pt_running_still(running, i))
             continue;
-        append_when(&since, process->control_since_ns ? process->control_since_ns : process->start_unix_ns);
+        pt_buffer_time(&since, process->control_since_ns ? process->control_since_ns : process->start_unix_ns);
         int used = printf("%7" PRIu64 "  %-8s  %-19s  %4" PRIu64 "  ", process->pid,
                           process->paused ? "paused" : "sampled", since.data, hz_of(process));
         bool late = process->control_ns < written;
@@ -233,7 +225,7 @@ static void print_orders(const char *text)
             pt_buffer_text(&row, paused ? "paused" : "sampled");
         if (line.until_unix_s != PP_CONTROL_NEVER && !over) {
             pt_buffer_text(&row, " until ");
-            append_when(&row, line.until_unix_s * NS_PER_SECOND);
+            pt_buffer_time(&row, line.until_unix_s * NS_PER_SECOND);
         }
         printf("%s\n", row.data);
     }

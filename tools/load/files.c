@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "../base/print.h"
 #include "../log/reader.h"
 
 #define PF_EXITING 4u /* the kernel's flag of a thread that exits; it may take long to free its memory */
@@ -240,6 +241,14 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     if (count >= 0)
         free(entries);
     return count;
+}
+
+bool pt_can_list(const char *directory)
+{
+    if (pt_each_log(directory, NULL, NULL) >= 0 || errno != EACCES)
+        return true;
+    pt_error("%s: %s: run pyprof as the user that it belongs to, or as root", directory, strerror(errno));
+    return false;
 }
 
 char *pt_default_directory(void)

@@ -103,6 +103,8 @@ static int compare_lines(const void *a, const void *b)
 static int show_status(const char *directory)
 {
     struct status_lines lines = {.directory = directory};
+    if (!pt_can_list(directory))
+        return PT_EXIT_DATA;
     if (!pt_push_each_state(directory, add_state, &lines))
         printf("Nothing has been pushed from %s.\n", directory);
     else

@@ -156,6 +156,21 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
     append_list(text, "this profile has", keys);
 }
 
+/* Says since when sampling is paused, by the process that was paused first of those that are. */
+static void append_pause(struct pt_buffer *text, const struct pt_profile *profile)
+{
+    uint64_t since = UINT64_MAX;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_process *process = &profile->processes.items[i];
+        uint64_t own = process->control_since_ns ? process->control_since_ns : process->start_unix_ns;
+        since = process->paused && own < since ? own : since;
+    }
+    if (since == UINT64_MAX)
+        return;
+    pt_buffer_text(text, "; sampling is paused since ");
+    pt_buffer_time(text, since);
+}
+
 void pt_say_nothing_is_left(const struct pt_profile *profile)
 {
     const struct pt_selection *select = &profile->request->select;
@@ -180,6 +195,7 @@ void pt_say_nothing_is_left(const struct pt_profile *profile)
         pt_buffer_text(&text, ": no process was ever ready, all of it is in imports or in the interpreter's start");
     else if (pt_selects_time(select))
         pt_buffer_format(&text, "; the run took %.2f s", end > start ? pt_seconds(end - start) : 0);
+    append_pause(&text, profile);
     if (select->pid)
         append_list(&text, "processes", process_ids(profile));
     if (select->thread || select->not_thread)

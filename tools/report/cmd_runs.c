@@ -2,7 +2,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include "../base/json.h"
 #include "../base/print.h"
@@ -51,16 +50,12 @@ static void print_text(const struct pt_profile *profile, const struct pt_run *ru
     pt_print_styled(stdout, PT_STYLE_HEADING, "%-*s  %-19s  %9s  %9s  %5s  COMMAND\n", width, "RUN", "START",
                     "DURATION", "CPU", "PROCS");
     for (uint32_t i = 0; i < count; i++) {
-        PT_AUTO_BUFFER duration = {0}, cpu = {0}, command = {0};
-        char start[32] = "";
-        time_t seconds = (time_t)(runs[i].start_unix_ns / NS_PER_SECOND);
-        struct tm local;
-        if (localtime_r(&seconds, &local))
-            strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);
+        PT_AUTO_BUFFER start = {0}, duration = {0}, cpu = {0}, command = {0};
+        pt_buffer_time(&start, runs[i].start_unix_ns);
         append_duration(&duration, duration_of(&runs[i]));
         append_duration(&cpu, runs[i].cpu_ns);
         int used = printf("%-*.*s  %-19s  %9s  %9s  %5" PRIu32 "  ", width, width, pt_string(profile, runs[i].run),
-                          start, duration.data, cpu.data, runs[i].processes);
+                          start.data, duration.data, cpu.data, runs[i].processes);
         uint32_t columns = pt_print_columns(stdout), left = columns > (uint32_t)used ? columns - (uint32_t)used : 0;
         pt_short_command(&command, pt_string(profile, profile->processes.items[runs[i].first].command_line), left);
         pt_print_text(stdout, command.length ? command.data : "", (uint32_t)used, PT_STYLE_PLAIN);

@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../base/numbers.h"
@@ -168,16 +167,6 @@ uint32_t pt_push_each_state(const char *directory, pt_push_each *each, void *dat
     return count;
 }
 
-static void append_when(struct pt_buffer *text, uint64_t unix_ns)
-{
-    char when[32] = "";
-    time_t seconds = (time_t)(unix_ns / 1000000000u);
-    struct tm local;
-    if (localtime_r(&seconds, &local))
-        strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &local);
-    pt_buffer_text(text, when);
-}
-
 static void append_lost(struct pt_buffer *text, const struct pt_push_count *count, const char *why)
 {
     if (count->windows)
@@ -191,7 +180,7 @@ void pt_push_state_describe(struct pt_buffer *text, const struct pt_push_state *
     pt_buffer_text(text, ": ");
     if (state->success_unix_ns) {
         pt_buffer_text(text, "last success ");
-        append_when(text, state->success_unix_ns);
+        pt_buffer_time(text, state->success_unix_ns);
     } else {
         pt_buffer_text(text, "no success yet");
     }
@@ -201,7 +190,7 @@ void pt_push_state_describe(struct pt_buffer *text, const struct pt_push_state *
     append_lost(text, &state->expired, "too old for the server");
     if (state->error_unix_ns) {
         pt_buffer_text(text, "; last error ");
-        append_when(text, state->error_unix_ns);
+        pt_buffer_time(text, state->error_unix_ns);
         pt_buffer_format(text, ": %s", state->error);
     }
 }

@@ -34,6 +34,8 @@ int pt_cmd_serve(const struct pt_cli *cli)
         pt_error("%s is no directory: serve shows what the processes of a directory do", directory);
         return PT_EXIT_USAGE;
     }
+    if (!pt_can_list(directory))
+        return PT_EXIT_DATA;
     if (!pt_access_parse(&access, cli->listen, cli->token_file))
         return PT_EXIT_USAGE;
     int listening = pt_access_listen(&access);
