@@ -583,6 +583,18 @@ log.write(sys.argv[1])' "$@"
     grep -qx 'Warning: only 6 samples: run longer, or pyprof run --hz 250' few.txt || fail "$(cat few.txt)"
 }
 
+@test "report: warnings on the first screen are whole, in lines of 80 columns at most" {
+    profiled PYPROF_MAX_DISK=40K PYPROF_HZ=1e2 "$PYTHON" "$WORKLOADS/spin.py" 0.5
+    for columns in pipe 60 80 200; do
+        if [ $columns = pipe ]; then "$PYPROF" report; else on_terminal $columns report; fi >screen.txt
+        [ $columns != 80 ] || one_screen
+        ! LC_ALL=C.UTF-8 grep -E '^Warning.{74}' screen.txt || fail "wider than 80: $(cat screen.txt)"
+        tr -d '\r' <screen.txt | unwrapped >flat.txt
+        grep -qF 'Warning: PYPROF_MAX_DISK=40K is not a size of 1M or more (500M, 2G; 0: no limit): using 1G ' flat.txt || fail "$columns: $(cat screen.txt)"
+        grep -qF 'Warning: PYPROF_HZ=1e2 is not a number from 1 to 5000 (samples per CPU second): using 100 ' flat.txt || fail "$columns: $(cat screen.txt)"
+    done
+}
+
 @test "report: the accounting is one line unless something is missing" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     "$PYPROF" report --full >report.txt

@@ -25,9 +25,10 @@
 #define UNKNOWN_ROUTE_FROM 5.0
 #define SMALL_SHARE        0.1 /* whose range is said */
 #define LARGE_SHARE        0.5
+#define RAGGED             12 /* columns that a line may leave free, with what it is indented */
 #define RANGE_FROM         10 /* samples: fewer tell no range */
 
-/* What follows the table: a line each. */
+/* What follows the table. */
 struct facts {
     PT_TABLE_OF(struct fact {
         const char *word;
@@ -164,20 +165,19 @@ static struct facts facts_of(const struct pt_report *report)
     return facts;
 }
 
-/* Prints a line, cut after a word where it does not fit; --full has all of it. */
+/* Returns how many lines it takes at most: not all are full. */
+static uint32_t lines_of(const struct fact *fact)
+{
+    uint32_t wide = pt_print_columns(stdout), columns = wide && wide < PT_SCREEN_COLUMNS ? wide : PT_SCREEN_COLUMNS,
+             width = pt_shown_width(fact->text) + (fact->word ? pt_shown_width(fact->word) : 0);
+    return width <= columns ? 1 : 1 + width / (columns - RAGGED);
+}
+
 static void print_fact(const struct fact *fact)
 {
-    PT_AUTO_BUFFER shown = {0};
-    uint32_t columns = pt_print_columns(stdout) ?: PT_SCREEN_COLUMNS,
-             word = fact->word ? pt_shown_width(fact->word) : 0;
     if (fact->word)
         pt_print_styled(stdout, PT_STYLE_WARNING, "%s", fact->word);
-    pt_shown_text(&shown, fact->text, columns - word);
-    bool cut = pt_shown_width(fact->text) > columns - word;
-    char *blank = cut ? strrchr(shown.data, ' ') : NULL;
-    if (blank)
-        *blank = '\0';
-    printf("%s%s\n", shown.data, blank ? " …" : "");
+    pt_print_paragraph(fact->word ? pt_shown_width(fact->word) : 0, 2, "%s", fact->text);
 }
 
 void pt_report_screen(const struct pt_report *report)
@@ -185,7 +185,9 @@ void pt_report_screen(const struct pt_report *report)
     PT_AUTO(facts_free) struct facts facts = facts_of(report);
     PT_AUTO(pt_next_free) struct pt_next next = pt_report_next(report);
     uint32_t runs = pt_cpu_of_runs(report->profile).count;
-    uint32_t used = 3 + report->profile->selected + (runs > 1) + 1 + facts.items.count + next.count;
+    uint32_t used = 3 + report->profile->selected + (runs > 1) + 1 + next.count;
+    for (uint32_t i = 0; i < facts.items.count; i++)
+        used += lines_of(&facts.items.items[i]);
     uint32_t left = PT_SCREEN > used + FEWEST_LINES ? PT_SCREEN - used : FEWEST_LINES;
     pt_report_what_ran(report);
     if (pt_report_context(report) && !pt_report_is_one_value(report)) {
