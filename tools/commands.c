@@ -106,7 +106,7 @@ static const struct pt_option
                  "the run with this id (or its beginning) instead of the latest"),
     thread = OPTION(0, "thread", "NAME", PT_REGEX, request.select.thread, NULL,
                     "only threads with this id, or with a name that matches this pattern"),
-    status = FLAG(0, "status", status, "print what was sent from DIR, and what was lost"),
+    status = FLAG(0, "status", status, "print what was sent from DIR, what was lost, and what pushes now"),
     threads = FLAG('t', "threads", threads, "tell threads apart"),
     to = OPTION(0, "to", "TIME", PT_WHEN, request.select.to, NULL,
                 "only what ran before this time, as --from takes it; ready: only start-up"),
@@ -324,7 +324,7 @@ static const struct pt_command commands[] = {
     {COMMAND(push), "--to URL [OPTIONS] [DIR | FILE...]",
      "Sends profiles to Pyroscope, an OpenTelemetry collector or Parca, all the time",
      OPTIONS(&target, &once, &window, &service, &labels, &headers, &native, &no_awaiters, &run, &request_timeout,
-             &with_parent, &status),
+             &with_parent, &status, &json),
      "URL is pyroscope+https://HOST[:PORT], otlp+https://HOST[:PORT] (OTLP/HTTP, the alpha of profiles that collector "
      "v0.159 takes) or parca+https://HOST[:PORT], or the same with http. Pyroscope should be reached directly, not "
      "through a collector, which it refuses.\n"
@@ -336,7 +336,8 @@ static const struct pt_command commands[] = {
      "lost. What a process that is killed had used since the last samples of its threads is not sent; report has it as "
      "unsampled. It ends by SIGTERM, after the last window, within ten seconds.\n"
      "While it runs it also compacts what was sent and is older than an hour (pyprof compact), at the lowest priority. "
-     "What the server does not have stays as it is for as long as push-*.state is there.\n\n"
+     "What the server does not have stays as it is for as long as push-*.state is there: of a URL that was mistyped "
+     "--status says what to remove.\n\n"
      "service.name is --service, else OTEL_SERVICE_NAME or OTEL_RESOURCE_ATTRIBUTES of the process, else of this "
      "program, else the name of the script. Other attributes of OTEL_RESOURCE_ATTRIBUTES are sent, and of Kubernetes "
      "POD_NAMESPACE, POD_NAME, CONTAINER_NAME and NODE_NAME, else the host's name.\n"

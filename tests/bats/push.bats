@@ -459,7 +459,28 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$PYPROF" push --
     echo ok >mode
     push otlp
     "$PYPROF" push --status pyprof.out >status.txt
-    [ "$(cut -d + -f 1 status.txt | tr '\n' ' ')" = "parca otlp pyroscope " ] || fail "$(cat status.txt)"
+    [ "$(grep -v '^ ' status.txt | cut -d + -f 1 | tr '\n' ' ')" = "parca otlp pyroscope " ] || fail "$(cat status.txt)"
+}
+
+@test "--status says whose a state is, whether a pusher runs for it, and what to remove of a URL that was mistyped" {
+    serve
+    start_pusher
+    has_pushed() {
+        grep -q "process $PUSHER pushes to it; its state is in pyprof.out/push-.*\\.state\$" <("$PYPROF" push --status pyprof.out)
+    }
+    wait_until 30 has_pushed
+    "$PYPROF" push --status --json pyprof.out >status.json
+    [ "$(jq -r '.states[0].pusher_pid, .states[0].target' status.json | tr '\n' ' ')" = "$PUSHER pyroscope+http://127.0.0.1:$PORT " ] || fail "$(cat status.json)"
+    stop_pusher
+    record 0.3
+    ! "$PYPROF" push --once --timeout 1s --to otlp+http://127.0.0.1:1/wrong pyprof.out 2>push.err || fail "$(cat push.err)"
+    "$PYPROF" push --status pyprof.out >status.txt
+    [ "$(grep -c 'no process pushes to it' status.txt)" = 2 ] || fail "$(cat status.txt)"
+    [ "$("$PYPROF" push --status --json pyprof.out | jq '[.states[] | select(.pusher_pid)] | length')" = 0 ]
+    eval "$(grep -A1 '^otlp.*/wrong: ' status.txt | sed -n 's/.* to forget it: //p')"
+    "$PYPROF" push --status pyprof.out >status.txt
+    lines_of status.txt 2 "^pyroscope"
+    usage push --json --to "pyroscope+http://127.0.0.1:$PORT"
 }
 
 @test "a token is neither in curl's arguments nor in its environment" {

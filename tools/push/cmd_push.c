@@ -10,6 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/json.h"
+#include "../base/output.h"
 #include "../cli/options.h"
 #include "../compact/compact.h"
 #include "sender.h"
@@ -67,8 +69,40 @@ static void add_waiting(void *data, const char *path)
 
 struct status_lines {
     const char *directory;
+    struct pt_json *json; /* NULL: text */
     PT_TABLE_OF(struct status_line) table;
 };
+
+static void put_state(struct pt_json *json, const struct pt_push_state *state, const char *path, uint64_t waiting,
+                      const long *pusher)
+{
+    pt_json_begin(json, NULL, '{');
+    pt_json_text(json, "target", state->target);
+    pt_json_text(json, "run", state->run);
+    pt_json_text(json, "file", path);
+    pt_json_known(json, "pusher_pid", pusher ? (uint64_t)*pusher : 0, pusher);
+    pt_json_number(json, "sent_windows", state->sent.windows);
+    pt_json_number(json, "sent_cpu_ns", state->sent.cpu_ns);
+    pt_json_number(json, "lost_windows", state->refused.windows + state->expired.windows);
+    pt_json_number(json, "lost_cpu_ns", state->refused.cpu_ns + state->expired.cpu_ns);
+    pt_json_number(json, "waiting_bytes", waiting);
+    pt_json_known(json, "success_unix_ns", state->success_unix_ns, state->success_unix_ns);
+    pt_json_known(json, "error_unix_ns", state->error_unix_ns, state->error_unix_ns);
+    pt_json_text(json, "error", state->error_unix_ns ? state->error : NULL);
+    pt_json_end(json, '}');
+}
+
+/* Appends which process pushes, or how the state is dropped: its target may be a mistake. */
+static void append_pusher(struct pt_buffer *text, const char *path, const long *pusher)
+{
+    if (pusher) {
+        pt_buffer_format(text, "\n  process %ld pushes to it; its state is in %s", *pusher, path);
+        return;
+    }
+    pt_buffer_text(text, "\n  no process pushes to it; to forget it: rm ");
+    pt_append_argument(text, path);
+    pt_buffer_text(text, "*");
+}
 
 static void add_state(void *data, struct pt_push_state *state, const char *path)
 {
@@ -79,17 +113,23 @@ static void add_state(void *data, struct pt_push_state *state, const char *path)
     }
     struct pt_buffer text = {0};
     struct waiting waiting = {.state = state};
-    bool fails = state->error_unix_ns > state->success_unix_ns;
+    long pid;
+    bool fails = state->error_unix_ns > state->success_unix_ns, on = pt_push_is_on(lines->directory, state->target, &pid);
+    if (!state->run && fails)
+        pt_each_log(lines->directory, add_waiting, &waiting);
+    if (lines->json) {
+        put_state(lines->json, state, path, waiting.bytes, on ? &pid : NULL);
+        return;
+    }
     pt_push_state_describe(&text, state);
     if (state->run)
         pt_buffer_format(&text, " (run %s)", state->run);
-    else if (fails)
-        pt_each_log(lines->directory, add_waiting, &waiting);
     if (waiting.bytes) {
         pt_buffer_text(&text, "; up to ");
         pt_buffer_size(&text, waiting.bytes);
         pt_buffer_text(&text, " of logs wait");
     }
+    append_pusher(&text, path, on ? &pid : NULL);
     *PT_APPEND(&lines->table) = (struct status_line){fails, text.data};
 }
 
@@ -100,11 +140,19 @@ static int compare_lines(const void *a, const void *b)
     return pt_compare(y->fails, x->fails) ?: strcmp(x->text, y->text);
 }
 
-static int show_status(const char *directory)
+static int show_status(const char *directory, bool as_json)
 {
     struct status_lines lines = {.directory = directory};
     if (!pt_can_list(directory))
         return PT_EXIT_DATA;
+    if (as_json) {
+        struct pt_json json = pt_json_document(stdout);
+        lines.json = &json;
+        pt_json_begin(&json, "states", '[');
+        pt_push_each_state(directory, add_state, &lines);
+        pt_json_end(&json, ']');
+        return pt_json_end_document(&json) ? PT_EXIT_OK : PT_EXIT_DATA;
+    }
     if (!pt_push_each_state(directory, add_state, &lines))
         printf("Nothing has been pushed from %s.\n", directory);
     else
@@ -268,17 +316,19 @@ int pt_cmd_push(const struct pt_cli *cli)
                                     .timeout_ns = cli->duration_ns ? cli->duration_ns : TIMEOUT_NS};
     PT_AUTO_FREE char *directory = state_directory(cli);
     if (cli->status)
-        return show_status(directory);
+        return show_status(directory, cli->json);
     const char *wrong = cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : NULL;
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
     bool short_window = cli->window_ns && cli->window_ns < NS_PER_SECOND;
-    if (!cli->push_to)
+    if (cli->json)
+        pt_error("--json goes with --status");
+    else if (!cli->push_to)
         pt_error("missing --to URL: 'pyprof push --help'");
     else if (wrong)
         pt_push_url_refuse("--to", wrong, cli->push_to);
     else if (short_window)
         pt_error("--window takes a second or more");
-    if (!cli->push_to || wrong || short_window)
+    if (cli->json || !cli->push_to || wrong || short_window)
         return PT_EXIT_USAGE;
     if (!pt_push_headers(&target, &headers))
         return PT_EXIT_USAGE;

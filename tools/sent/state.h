@@ -74,6 +74,9 @@ void pt_push_state_remove(const struct pt_push_state *state, const char *directo
  * errno: EWOULDBLOCK if another one has it, then *pid is its pid. */
 int pt_push_lock(const char *directory, const char *target, long *pid);
 
+/* Returns whether a pusher has the target now; then *pid is its pid, 0 if that is not known. */
+bool pt_push_is_on(const char *directory, const char *target, long *pid);
+
 /* May take the state; NULL: it is there, at this path, but damaged or another user's. */
 typedef void pt_push_each(void *data, struct pt_push_state *state, const char *path);
 /* Calls each() with every state in the directory. Returns their number. */

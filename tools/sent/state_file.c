@@ -14,6 +14,7 @@
 
 #define PREFIX  "push-"
 #define SUFFIX  ".state"
+#define LOCK    ".lock"
 #define BEFORE  ".before" /* after SUFFIX: the state that was replaced last */
 #define LONGEST ((off_t)64 << 20)
 
@@ -109,19 +110,36 @@ void pt_push_state_remove(const struct pt_push_state *state, const char *directo
     }
 }
 
+static long pid_in(int lock)
+{
+    char text[32] = "";
+    return pread(lock, text, sizeof text - 1, 0) > 0 ? strtol(text, NULL, 10) : 0;
+}
+
+bool pt_push_is_on(const char *directory, const char *target, long *pid)
+{
+    PT_AUTO_BUFFER path = {0};
+    append_path(&path, directory, target, "", LOCK);
+    int fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    bool on = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    *pid = on ? pid_in(fd) : 0;
+    if (fd >= 0)
+        close(fd);
+    return on;
+}
+
 int pt_push_lock(const char *directory, const char *target, long *pid)
 {
     PT_AUTO_BUFFER path = {0};
-    char text[32] = "";
+    char text[32];
     *pid = 0;
-    append_path(&path, directory, target, "", ".lock");
+    append_path(&path, directory, target, "", LOCK);
     int fd = open(path.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         int error = errno;
-        if (pread(fd, text, sizeof text - 1, 0) > 0)
-            *pid = strtol(text, NULL, 10);
+        *pid = pid_in(fd);
         close(fd);
         errno = error;
         return -1;
