@@ -150,6 +150,13 @@ has_taken() {
         [ "$(sum shop)" = "$wanted" ] || fail "$protocol: sent twice"
         lines_of push.err 1 "sent [0-9]+ windows? |nothing is new for $protocol"
     done
+    "$PYPROF" serve --listen 127.0.0.1:0 pyprof.out 2>served.txt 3>&- &
+    PUSHER=$!
+    wait_until 30 grep -q http served.txt
+    curl -sS "$(grep -o 'http://[^ ]*' served.txt)metrics" >metrics.txt
+    seconds=$(printf '%d.%09d' $((wanted / 1000000000)) $((wanted % 1000000000)))
+    grep -qxF "pyprof_push_cpu_seconds_total{target=\"otlp+http://127.0.0.1:$PORT\"} $seconds" metrics.txt || fail "$wanted: $(cat metrics.txt)"
+    grep -qE "^pyprof_push_last_success_timestamp_seconds\{target=\"parca.*\"\} $(date +%s | cut -c 1-7)" metrics.txt || fail "$(cat metrics.txt)"
     "$PYPROF" push --status pyprof.out >status.txt
     [ "$(grep -c "last success .* sent$" status.txt)" -eq 3 ] || fail "$(cat status.txt)"
     PYPROF_OUT=$PWD/pyprof.out "$PYPROF" doctor >doctor.txt || true

@@ -114,7 +114,8 @@ static void add_state(void *data, struct pt_push_state *state, const char *path)
     struct pt_buffer text = {0};
     struct waiting waiting = {.state = state};
     long pid;
-    bool fails = state->error_unix_ns > state->success_unix_ns, on = pt_push_is_on(lines->directory, state->target, &pid);
+    bool fails = state->error_unix_ns > state->success_unix_ns,
+         on = pt_push_is_on(lines->directory, state->target, &pid);
     if (!state->run && fails)
         pt_each_log(lines->directory, add_waiting, &waiting);
     if (lines->json) {

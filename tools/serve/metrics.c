@@ -112,6 +112,45 @@ static void put_endpoints(const struct pt_counters *counters, struct pt_buffer *
     }
 }
 
+static const struct {
+    const char *name, *type, *help;
+} push_metrics[] = {
+    {"pyprof_push_cpu_seconds_total", "counter", "CPU time that servers have taken from pyprof push, by its --to URL."},
+    {"pyprof_push_lost_cpu_seconds_total", "counter", "CPU time that they refused, or that was too old for them."},
+    {"pyprof_push_last_success_timestamp_seconds", "gauge", "When a server last took something; 0: never."},
+};
+#define PUSH_METRICS (sizeof push_metrics / sizeof push_metrics[0])
+
+static void put_push(void *texts, struct pt_push_state *state, const char *path)
+{
+    (void)path;
+    if (!state)
+        return;
+    const uint64_t values[PUSH_METRICS] = {state->sent.cpu_ns, state->refused.cpu_ns + state->expired.cpu_ns,
+                                           state->success_unix_ns};
+    for (size_t i = 0; i < PUSH_METRICS; i++) {
+        struct pt_buffer *text = (struct pt_buffer *)texts + i;
+        pt_buffer_text(text, push_metrics[i].name);
+        put_label(text, "{", "target", state->target, SIZE_MAX);
+        if (state->run)
+            put_label(text, ",", "run", state->run, SIZE_MAX);
+        pt_buffer_text(text, "}");
+        put_seconds(text, values[i]);
+    }
+}
+
+/* URLs have no name and no password: push refuses these. */
+static void put_pushes(const struct pt_counters *counters, struct pt_buffer *text)
+{
+    struct pt_buffer texts[PUSH_METRICS] = {0};
+    pt_push_each_state(counters->directory, put_push, texts);
+    for (size_t i = 0; i < PUSH_METRICS; i++) {
+        head(text, push_metrics[i].name, push_metrics[i].type, push_metrics[i].help);
+        pt_buffer_append(text, texts[i].data, texts[i].length);
+        pt_buffer_free(&texts[i]);
+    }
+}
+
 void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *text)
 {
     const struct pt_counted *sum = &counters->sum;
@@ -127,6 +166,7 @@ void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *t
     put_number(text, "pyprof_lost_samples_total", "counter", sum->lost_samples, "Samples lost: no room, no time.");
     put_processes(counters, text);
     put_endpoints(counters, text);
+    put_pushes(counters, text);
     put_number(text, "pyprof_disk_bytes", "gauge", counters->disk_bytes,
                "Disk that the profiles of the directory take.");
     put_number(text, "pyprof_disk_files", "gauge", counters->disk_files, "Profiles in the directory.");
