@@ -145,6 +145,7 @@ cpu_paused() {
     ! grep -q 'is no Python' said.txt || fail "$(cat said.txt)"
     "$PYPROF" report 2>said.txt >/dev/null
     grep -qx 'pyprof: pyprof.out is paused: .* until: pyprof ctl pyprof.out resume' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" report --full "$here" 2>/dev/null | unwrapped | grep -q "paused (1 process): pyprof ctl $here resume" || fail "$("$PYPROF" report --full "$here")"
     mkdir empty
     "$PYPROF" ctl empty pause
     ! "$PYPROF" report empty 2>said.txt || fail "has a profile"

@@ -16,14 +16,14 @@
 #include "../base/print.h"
 
 struct pt_compacted {
-    uint32_t files;  /* replaced */
-    uint32_t failed; /* to be replaced; messages say why */
-    uint32_t left;   /* that cannot be: they are damaged, or hold several parts */
-    uint32_t unsent; /* left until a server has them */
-    bool unreadable; /* a state of `pyprof push` is: nothing is known to have been sent */
-    char state[256]; /* name of the file that says that something was not, or cannot be read */
-    /* Profiles of this user; of them those of the last hour, and older ones of processes that run. */
-    uint32_t seen, recent, running;
+    uint32_t files;         /* replaced */
+    uint32_t failed;        /* to be replaced; messages say why */
+    uint32_t left;          /* that cannot be: they are damaged, or hold several parts */
+    uint32_t unsent;        /* left until a server has them */
+    bool unreadable;        /* a state of `pyprof push` is: nothing is known to have been sent */
+    char state[256];        /* name of the file that says that something was not, or cannot be read */
+    uint32_t seen, recent;  /* profiles of this user; of them those of the last hour */
+    uint32_t running;       /* of the older profiles, those of processes that run */
     uint64_t before, after; /* bytes of those that were replaced */
 };
 

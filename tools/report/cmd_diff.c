@@ -189,7 +189,7 @@ static bool name_latest_here(const struct pt_cli *cli, struct sides_named *named
         return false;
     free(named->names[0]);
     named->names[0] = pt_strdup(cli->arguments[0]);
-    if (!any) /* the load of A says that there is no such thing */
+    if (!any) /* the load of A says that it is not there */
         named->names[1] = pt_strdup(cli->arguments[0]);
     return true;
 }

@@ -4,10 +4,12 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/memory.h"
 #include "../base/numbers.h"
+#include "../load/control_file.h"
 
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
@@ -258,8 +260,16 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
     uint32_t paused = 0;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
-    if (paused)
-        warn(warnings, "paused (%" PRIu32 " process%s): pyprof ctl resume", paused, pt_plural(paused, "es"));
+    if (!paused)
+        return;
+    const struct pt_load_request *request = profile->request;
+    PT_AUTO_BUFFER command = {0};
+    struct stat status;
+    if (request && request->path_count == 1 && stat(request->paths[0], &status) == 0 && S_ISDIR(status.st_mode))
+        pt_append_resume(&command, request->paths[0]);
+    else
+        pt_buffer_text(&command, "pyprof ctl resume");
+    warn(warnings, "paused (%" PRIu32 " process%s): %s", paused, pt_plural(paused, "es"), command.data);
 }
 
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
