@@ -68,8 +68,9 @@ char *pt_buffer_room(struct pt_buffer *buffer, size_t extra);
 void pt_buffer_append(struct pt_buffer *buffer, const void *data, size_t length);
 void pt_buffer_text(struct pt_buffer *buffer, const char *text);
 void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Appends a local time: 2027-01-31 14:05:06. */
+void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns);
 /* Appends a size in KB, or MB from one on. */
-void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns); /* local: 2027-01-31 14:05:06 */
 void pt_buffer_size(struct pt_buffer *buffer, uint64_t bytes);
 void pt_buffer_clear(struct pt_buffer *buffer);
 void pt_buffer_free(struct pt_buffer *buffer);

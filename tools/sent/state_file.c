@@ -4,7 +4,6 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -121,7 +120,8 @@ bool pt_push_is_on(const char *directory, const char *target, long *pid)
     PT_AUTO_BUFFER path = {0};
     append_path(&path, directory, target, "", LOCK);
     int fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    bool on = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct flock held = {.l_type = F_WRLCK};
+    bool on = fd >= 0 && fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK;
     *pid = on ? pid_in(fd) : 0;
     if (fd >= 0)
         close(fd);
@@ -137,7 +137,8 @@ int pt_push_lock(const char *directory, const char *target, long *pid)
     int fd = open(path.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    struct flock lock = {.l_type = F_WRLCK}; /* unlike flock's it can be queried, which takes it from no pusher */
+    if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
         int error = errno;
         *pid = pid_in(fd);
         close(fd);
