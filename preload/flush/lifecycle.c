@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
- * down, and before a filter that would kill the process for what the thread still does.
+ * down, and where the program would be harmed by a thread that has not ended.
  */
 #include "lifecycle.h"
 #include "../base/libc.h"
@@ -22,7 +22,7 @@
 #include <signal.h>
 
 #define END_NS         2000000000u
-#define FILTER_NS      30000000000u /* a guest that emulates its processor needs up to 4 s for the last flush */
+#define HARMED_NS      30000000000u /* a guest that emulates its processor needs up to 4 s for the last flush */
 #define STUCK_NS       500000000u   /* where the process may go on: the caller may hold what the flush needs */
 #define WORTH_NS       1000000u     /* of CPU time that exec is not to lose */
 #define STACK_SIZE_MAX (64u << 20)  /* glibc takes every library's static TLS out of it */
@@ -122,13 +122,13 @@ static void join(void)
         pp_syscall4(SYS_sched_yield, 0, 0, 0, 0);
 }
 
-/* Has the thread end; whether it has, and is gone from the process's threads. */
-static bool end_thread(uint32_t how, uint32_t ended)
+/* Has the thread end. Returns whether it has, and is gone from the process's threads. */
+static bool end_thread(uint32_t how, uint32_t ended, uint64_t patience_ns, uint64_t at_most_ns)
 {
     if (!pp_real()->pthread_join || !pp_flush_thread_runs() || !pp_flush_change(PP_FLUSH_RUNS, how))
         return false;
     pp_wake_flush(PP_WAKE_STOP);
-    wait_for_change(&pp_flush.life, how, END_NS, how == PP_FLUSH_LEAVES ? FILTER_NS : END_NS);
+    wait_for_change(&pp_flush.life, how, patience_ns, at_most_ns);
     /* on a stalled disk it goes on */
     if ((how == PP_FLUSH_PAUSES && pp_flush_change(how, PP_FLUSH_RUNS)) || atomic_load(&pp_flush.life) != ended)
         return false;
@@ -138,20 +138,22 @@ static bool end_thread(uint32_t how, uint32_t ended)
 
 bool pp_flush_thread_stop(void)
 {
-    return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED);
+    return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS, END_NS);
 }
 
+/* The kernel closes the program's descriptors with the main thread if no other thread has them. */
 void pp_flush_thread_outlives_main(void)
 {
     atomic_store(&pp_flush.shares_descriptors, true);
-    if (pp_flush_thread_stop())
+    if (end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, HARMED_NS, HARMED_NS))
         pp_flush_thread_in_child();
 }
 
+/* A filter may kill the process for what the thread still does. */
 void pp_flush_to_the_end(void)
 {
     if (!pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_LEFT)) /* it could not be made, and is not made in a child either */
-        end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT);
+        end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT, END_NS, HARMED_NS);
     pp_warn_rest();
 }
 

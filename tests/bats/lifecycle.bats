@@ -92,6 +92,25 @@ ctypes.CDLL('./endings.so').ending(b'$1')" 2>>stderr.txt || status=$?
     diff plain.txt behind.txt || fail "in front of ours"
 }
 
+@test "the main thread ends while our thread needs seconds to stop: what is registered for the end of the process has its output" {
+    gcc -O1 -g -w -shared -fPIC -D_GNU_SOURCE -o endings.so "$WORKLOADS/lib/endings.c" -lpthread -ldl
+    cat >main_ends.py <<'END'
+import ctypes, sys
+sys.path.insert(0, sys.argv[1])
+from cpu import spin
+from traced import find_profiler, slow_down
+endings = ctypes.CDLL("./endings.so")
+spin(0.3)
+if len(sys.argv) > 2:
+    slow_down(find_profiler(), 5)
+spin(1.2) # it is in a flush then
+endings.ending(b"pthread_exit")
+END
+    ENDINGS=1 "$PYTHON" main_ends.py "$WORKLOADS" >plain.txt
+    ENDINGS=1 profiled "$PYTHON" main_ends.py "$WORKLOADS" slowly >with.txt
+    diff plain.txt with.txt
+}
+
 # An exec that fails and the end of a process whose flush thread is stuck share one wait.
 @test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
     gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
