@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PP_CODE_WINDOW 256
 
@@ -20,10 +21,28 @@ struct pp_code {
 
 struct pp_return_path {
     uint32_t size;              /* bytes of code from the instruction on for which all this holds */
-    int32_t cfa_offset;         /* from the stack pointer */
+    uint8_t cfa_register;       /* PP_REG_SP; PP_REG_FP where the function moves the stack pointer as it goes */
+    int32_t cfa_offset;         /* from that register */
     uint64_t saved;             /* registers that are restored from the stack, a bit each by DWARF number … */
     int16_t at[PP_REG_COLUMNS]; /* … from CFA + at[number] */
 };
+
+/* Returns the bytes from an address on, `longest` at least, zeros after the code's end; NULL: it is outside the code,
+ * or cannot be read. */
+static inline const uint8_t *pp_code_at(struct pp_code *code, uintptr_t at, size_t longest)
+{
+    if (at < code->start || at >= code->end)
+        return NULL;
+    if (!code->window || at < code->window || at - code->window > PP_CODE_WINDOW - longest) {
+        size_t size = code->end - at < PP_CODE_WINDOW ? code->end - at : PP_CODE_WINDOW;
+        memset(code->bytes, 0, sizeof code->bytes);
+        code->window = 0;
+        if (!code->read(code->bytes, at, size))
+            return NULL;
+        code->window = at;
+    }
+    return code->bytes + (at - code->window);
+}
 
 /* Follows the instructions from `at` on, where one begins, to a return. False: they lead to none that can be told.
  * Flush thread. */

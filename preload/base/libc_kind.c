@@ -21,6 +21,7 @@ struct pp_libc_kind pp_libc_kind = {
     .own_signals = SIGNALS(32, 33),
     .tid = PP_DESCRIPTOR_TID,
     .specific = PP_DESCRIPTOR_SPECIFIC,
+    .dtv = PP_DTV_IN_TCB,
     .dtv_length = PP_DTV_LENGTH_ENTRY * 2 * (int)sizeof(uintptr_t),
     .dtv_entry = 2 * sizeof(uintptr_t), /* dtv_t: {block, to_free} */
 };
@@ -34,6 +35,7 @@ static const struct pp_libc_kind musl = {
     .specific_by_pointer = true,
     .stack_top = PP_MUSL_STACK,
     .stack_size = PP_MUSL_STACK_SIZE,
+    .dtv = PP_MUSL_DTV,
     .dtv_entry = sizeof(uintptr_t),
     .dtv_is_whole = true,
 };

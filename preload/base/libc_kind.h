@@ -19,6 +19,7 @@ struct pp_libc_kind {
     bool specific_by_pointer;       /* as musl has it, where nothing is between the values */
     uint16_t stack_top, stack_size; /* 0: not noted there. The descriptor itself is at the top of the stack */
     /* Of a DTV. */
+    int8_t dtv;        /* distance from the thread pointer to its address */
     int8_t dtv_length; /* distance to the word that says how many entries follow entry 0 */
     uint8_t dtv_entry; /* bytes of an entry, which begins with the block */
     bool dtv_is_whole; /* a thread's DTV has every module's block, and none is freed while the thread lives */

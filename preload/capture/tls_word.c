@@ -36,6 +36,12 @@ static uintptr_t value_of_key(uintptr_t place, uintptr_t thread_pointer)
     return pp_safe_read(pp_sys_getpid(), &data, address, sizeof data) ? data.value : 0;
 }
 
+/* Returns where the address of a thread's DTV is. */
+static const uintptr_t *dtv_of(uintptr_t thread_pointer)
+{
+    return (const uintptr_t *)(thread_pointer + (uintptr_t)(intptr_t)pp_libc_kind.dtv);
+}
+
 /* Copies a dynamic word; false if the thread has no block for it. *block: where the block is, 0: nowhere.
  * async-signal-safe. */
 static bool copy_dynamic(const struct pp_tls_word *word, uintptr_t dtv, uintptr_t *block, uintptr_t *value)
@@ -58,7 +64,7 @@ bool pp_tls_copy(const struct pp_tls_word *word, uintptr_t thread_pointer, uintp
     int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
     uintptr_t dtv, block;
     if (word->kind == PP_TLS_DYNAMIC)
-        return pp_safe_read(pid, &dtv, thread_pointer + PP_DTV_IN_TCB, sizeof dtv) &&
+        return pp_safe_read(pid, &dtv, (uintptr_t)dtv_of(thread_pointer), sizeof dtv) &&
                copy_dynamic(word, dtv, &block, value);
     return word->kind == PP_TLS_FIXED &&
            pp_safe_read(pid, value, thread_pointer + (uintptr_t)word->offset, sizeof *value);
@@ -74,7 +80,7 @@ uintptr_t pp_tls_read_in_block(const struct pp_tls_word *word, uintptr_t thread_
     if (known->address && known->module == word->module)
         return *(const uintptr_t *)(known->address + (uintptr_t)word->offset);
     uintptr_t block;
-    bool read = copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value);
+    bool read = copy_dynamic(word, *dtv_of(thread_pointer), &block, &value);
     bool lasts = pp_libc_kind.dtv_is_whole;
     *certain = block && (lasts || (outside && known->module == word->module && known->candidate == block));
     if (outside || lasts)
@@ -92,7 +98,7 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
     case PP_TLS_FIXED:
         return *(const uintptr_t *)(thread_pointer + (uintptr_t)word->offset);
     case PP_TLS_DYNAMIC:
-        return copy_dynamic(word, *(const uintptr_t *)(thread_pointer + PP_DTV_IN_TCB), &block, &value) ? value : 0;
+        return copy_dynamic(word, *dtv_of(thread_pointer), &block, &value) ? value : 0;
     case PP_TLS_KEY:
         return value_of_key((uintptr_t)__atomic_load_n(&word->offset, __ATOMIC_RELAXED), thread_pointer);
     default:
@@ -104,7 +110,7 @@ uintptr_t pp_tls_read(const struct pp_tls_word *word, uintptr_t thread_pointer)
  * which glibc notes what it notes of the first module's is never freed either. */
 void pp_tls_fix(struct pp_tls_word *word, uintptr_t thread_pointer)
 {
-    const struct dtv_entry *dtv = *(const struct dtv_entry *const *)(thread_pointer + PP_DTV_IN_TCB);
+    const struct dtv_entry *dtv = (const struct dtv_entry *)*dtv_of(thread_pointer);
     if (word->kind != PP_TLS_DYNAMIC || pp_libc_kind.dtv_is_whole || word->module > dtv[PP_DTV_LENGTH_ENTRY].block)
         return;
     const struct dtv_entry *entry = &dtv[word->module];

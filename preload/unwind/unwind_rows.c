@@ -84,17 +84,41 @@ static bool add_undescribed(struct pp_row_builder *builder, const struct pp_unwi
                      pp_row_builder_undescribed(builder, found.kind));
 }
 
-/* Adds all code of functions that keep their return address where it was when they were called. False: no memory. */
-static bool add_leaves(struct pp_unwind_draft *draft, const uint8_t *code, size_t size)
+/* Returns the rule that the instructions at an address tell, PP_RULE_UNKNOWN if they tell none. *size: of the code for
+ * which it holds. */
+static uint32_t rule_by_code(struct pp_row_builder *builder, struct pp_code *code, uintptr_t at, uint32_t *size)
 {
-    uint32_t end = (uint32_t)size & ~(uint32_t)3, from = 0;
+    uint8_t begin[PP_RESTORER_SIZE];
+    struct pp_return_path path;
+    if (code->read(begin, at, sizeof begin) && pp_is_restorer(begin)) {
+        *size = sizeof begin;
+        return pp_row_builder_undescribed(builder, PP_CODE_RESTORER);
+    }
+    if (!pp_return_path(code, at, &path))
+        return PP_RULE_UNKNOWN;
+    struct pp_cfi_state state = {
+        .cfa = {.valid = true, .base = path.cfa_register, .index = PP_CFI_NO_INDEX, .offset = path.cfa_offset}};
+    for (uint64_t left = path.saved; left; left &= left - 1) {
+        unsigned number = (unsigned)__builtin_ctzll(left);
+        state.registers[number] = (struct pp_cfi_register){.kind = PP_CFI_AT_CFA, .offset = path.at[number]};
+    }
+    *size = path.size;
+    return pp_row_builder_rule(builder, &state, false);
+}
+
+/* Adds all code of a module that its instructions tell. False: no memory. */
+static bool add_all_by_code(struct pp_unwind_draft *draft, const struct pp_unwind_source *source)
+{
+    struct pp_code code = {.start = source->text_start, .end = source->text_end, .read = pp_safe_copy};
+    uint32_t end = (uint32_t)(source->text_end - source->text_start), size;
     bool done = true;
-    for (uint32_t at = 0; at <= end && done; at += 4) {
-        if (at < end && !is_known(draft, at) && pp_in_leaf(code, size, at))
-            continue;
-        if (from < at)
-            done = add_range(&draft->builder, from, at, pp_row_builder_undescribed(&draft->builder, PP_CODE_STUB));
-        from = at + 4;
+    for (uint32_t at = 0; at < end && done; at += (size + 3) & ~(uint32_t)3) {
+        size = 1;
+        uint32_t rule = PP_RULE_UNKNOWN;
+        if (!is_known(draft, at))
+            rule = rule_by_code(&draft->builder, &code, source->text_start + at, &size);
+        if (rule != PP_RULE_UNKNOWN)
+            done = add_range(&draft->builder, at, at + size, rule);
     }
     return done;
 }
@@ -116,7 +140,7 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
     for (size_t at = 0; code && done && at + PP_UNDESCRIBED_BYTES <= size; at += 4)
         done = add_undescribed(&draft->builder, source, code + at, source->text_start + at);
     if (code && done && source->hdr_start == source->hdr_end)
-        done = add_leaves(draft, code, size);
+        done = add_all_by_code(draft, source);
     pp_unmap((void *)(uintptr_t)code, code ? size : 0);
     return done;
 }
@@ -126,26 +150,11 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
  * False: no memory. */
 static bool add_by_code(struct pp_row_builder *builder, const struct pp_unwind_source *source, uintptr_t address)
 {
-    uint32_t offset = (uint32_t)(address - source->text_start), rule;
-    uintptr_t at = source->place == PP_PLACE_CALL ? address + 1 : address;
+    bool call = source->place == PP_PLACE_CALL;
     struct pp_code code = {.start = source->text_start, .end = source->text_end, .read = pp_safe_copy};
-    uint8_t begin[PP_RESTORER_SIZE];
-    struct pp_return_path path;
-    if (pp_safe_copy(begin, at, sizeof begin) && pp_is_restorer(begin)) {
-        rule = pp_row_builder_undescribed(builder, PP_CODE_RESTORER);
-        path.size = sizeof begin;
-    } else if (pp_return_path(&code, at, &path)) {
-        struct pp_cfi_state state = {
-            .cfa = {.valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX, .offset = path.cfa_offset}};
-        for (uint64_t left = path.saved; left; left &= left - 1) {
-            unsigned number = (unsigned)__builtin_ctzll(left);
-            state.registers[number] = (struct pp_cfi_register){.kind = PP_CFI_AT_CFA, .offset = path.at[number]};
-        }
-        rule = pp_row_builder_rule(builder, &state, false);
-    } else {
-        return true;
-    }
-    return add_range(builder, offset, offset + (source->place == PP_PLACE_CALL ? 1 : path.size), rule);
+    uint32_t offset = (uint32_t)(address - source->text_start), size;
+    uint32_t rule = rule_by_code(builder, &code, call ? address + 1 : address, &size);
+    return rule == PP_RULE_UNKNOWN || add_range(builder, offset, offset + (call ? 1 : size), rule);
 }
 
 bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)

@@ -45,35 +45,6 @@ TEST(variables_and_the_stack)
     assert_false(pp_moves_stack(code_of(differ)));
 }
 
-/* Code that returns before it changes the stack pointer or x30, from wherever it is. */
-TEST(leaves)
-{
-    static const struct {
-        uint32_t code[4];
-        bool is_leaf;
-    } known[] = {
-        {{0xd503233f, 0x71003c1f, 0xd50323bf, 0xd65f03c0}, true},  /* paciasp; cmp w0, #15; autiasp; ret */
-        {{0xd2800e28, 0xd4000001, 0xd50323bf, 0xd65f03c0}, true},  /* mov x8, #113; svc #0; autiasp; ret */
-        {{0x14000002, 0x94000002, 0x8b2463e4, 0xd65f0bff}, true},  /* b .+8; bl; add x4, sp, x4; retaa */
-        {{0x54000040, 0xf9400060, 0xa9022066, 0xd65f03c0}, true},  /* b.eq; ldr x0, [x3]; stp x6, x8, [x3, #32]; ret */
-        {{0xa9bf7bfd, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* stp x29, x30, [sp, #-16]! */
-        {{0xd503201f, 0xa8c17bfd, 0xd503201f, 0xd65f03c0}, false}, /* ldp x29, x30, [sp], #16 */
-        {{0xd503201f, 0xa9407bfd, 0xd503201f, 0xd65f03c0}, false}, /* ldp x29, x30, [sp] */
-        {{0xd503201f, 0xf84107fe, 0xd503201f, 0xd65f03c0}, false}, /* ldr x30, [sp], #16 */
-        {{0xd503201f, 0xf81f0fe0, 0xd503201f, 0xd65f03c0}, false}, /* str x0, [sp, #-16]! */
-        {{0xd10083ff, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* sub sp, sp, #32 */
-        {{0x94000002, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* bl */
-        {{0xd63f0060, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* blr x3 */
-        {{0xd61f0220, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* br x17 */
-        {{0xaa0903fe, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* mov x30, x9 */
-        {{0xd4200000, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* brk #0 */
-        {{0x17ffffff, 0xd503201f, 0xd503201f, 0xd65f03c0}, false}, /* b .-4: before the code */
-        {{0xd503201f, 0xd503201f, 0xd503201f, 0xd503201f}, false}, /* no return */
-    };
-    for (unsigned i = 0; i < sizeof known / sizeof *known; i++)
-        assert_int_equal(pp_in_leaf(code_of(known[i].code), sizeof known[i].code, 0), known[i].is_leaf);
-}
-
 TEST(epilogues)
 {
     static const struct {

@@ -20,7 +20,7 @@
 /* The system call of pp_thread_pointer, in a list: there is none. */
 #define PP_THREAD_POINTER_CALLS
 
-#define PP_TCB_WORDS 2
+#define PP_TCB_WORDS 2 /* of musl's, none is used */
 
 /* Upper bound of static TLS, in bytes above the thread pointer: addresses are larger numbers, even in a program that is
  * linked for one address. */
@@ -47,18 +47,19 @@ static inline bool pp_thread_pointer(uintptr_t *pointer)
     return true;
 }
 
-/* Whether the words that were copied from the thread pointer are the head of glibc's TCB. They do not say much: the
+/* Whether the words that were copied from the thread pointer may be the head of a TCB. They do not say so: the
  * descriptor's tid, which is compared as well, does. async-signal-safe. */
 static inline bool pp_is_tcb(const uintptr_t words[PP_TCB_WORDS], uintptr_t thread_pointer)
 {
-    return thread_pointer % sizeof(uintptr_t) == 0 && words[0] && words[0] % sizeof(uintptr_t) == 0;
+    (void)words;
+    return thread_pointer % sizeof(uintptr_t) == 0;
 }
 
 extern uint32_t pp_descriptor_bytes; /* 0: not asked for yet */
 void pp_descriptor_size_learn(void);
 
-/* Returns the pthread_t of the thread with this thread pointer: glibc's descriptor ends there, and is of another size
- * in each version. async-signal-safe. */
+/* Returns the pthread_t of the thread with this thread pointer: libc's descriptor ends there, and glibc's is of another
+ * size in each version. async-signal-safe. */
 static inline uintptr_t pp_pthread_of(uintptr_t thread_pointer)
 {
     if (__builtin_expect(!__atomic_load_n(&pp_descriptor_bytes, __ATOMIC_RELAXED), 0))

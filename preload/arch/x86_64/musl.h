@@ -12,6 +12,7 @@
 #define PP_MUSL_STACK      88 /* the end of the stack, where it begins to grow; 0 of the main thread */
 #define PP_MUSL_STACK_SIZE 96
 #define PP_MUSL_SPECIFIC   128 /* points to the values of the keys, in their order */
+#define PP_MUSL_DTV        8
 
 #define PP_PASS_ON_SIZE 8
 

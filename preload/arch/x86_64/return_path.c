@@ -196,22 +196,6 @@ static struct instruction decode(const uint8_t *code)
     return i;
 }
 
-/* Returns the instruction's bytes; NULL: it is outside the code, or cannot be read. */
-static const uint8_t *code_at(struct pp_code *code, uintptr_t at)
-{
-    if (at < code->start || at >= code->end)
-        return NULL;
-    if (at < code->window || at - code->window > PP_CODE_WINDOW - INSTRUCTION_MAX) {
-        size_t size = code->end - at < PP_CODE_WINDOW ? code->end - at : PP_CODE_WINDOW;
-        memset(code->bytes, 0, sizeof code->bytes);
-        code->window = 0;
-        if (!code->read(code->bytes, at, size))
-            return NULL;
-        code->window = at;
-    }
-    return code->bytes + (at - code->window);
-}
-
 static void note_linear(struct way *way, uintptr_t at)
 {
     if (!way->linear)
@@ -292,7 +276,7 @@ static bool take(struct way *way, const struct instruction *i, struct way *other
 static bool follow(struct pp_code *code, struct way *way, struct way *others, unsigned *count, unsigned *steps)
 {
     for (unsigned last = *steps + STEPS_OF_WAY; *steps < STEPS_MAX && *steps < last; ++*steps) {
-        const uint8_t *bytes = code_at(code, way->at);
+        const uint8_t *bytes = pp_code_at(code, way->at, INSTRUCTION_MAX);
         if (!bytes)
             return false;
         struct instruction i = decode(bytes);
@@ -308,7 +292,8 @@ static bool follow(struct pp_code *code, struct way *way, struct way *others, un
 
 static void describe(struct pp_return_path *path, const struct way *way, uintptr_t at)
 {
-    *path = (struct pp_return_path){.size = (uint32_t)(way->linear + 1 - at), .cfa_offset = way->depth + WORD};
+    *path = (struct pp_return_path){
+        .size = (uint32_t)(way->linear + 1 - at), .cfa_register = PP_REG_SP, .cfa_offset = way->depth + WORD};
     for (unsigned left = way->popped & CALLEE_SAVED; left; left &= left - 1) {
         unsigned number = (unsigned)__builtin_ctz(left), column = number == FP ? PP_REG_FP : number;
         path->saved |= bit_of(column);

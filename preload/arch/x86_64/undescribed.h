@@ -15,10 +15,4 @@ static inline struct pp_undescribed pp_undescribed(const uint8_t *code, uintptr_
     return (struct pp_undescribed){PP_CODE_OTHER, 0, 0};
 }
 
-static inline bool pp_in_leaf(const uint8_t *code, size_t size, size_t at)
-{
-    (void)code, (void)size, (void)at;
-    return false;
-}
-
 #endif
