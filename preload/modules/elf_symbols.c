@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "elf_symbols.h"
+#include "../arch/arch.h"
 #include "../base/syscalls.h"
 #include "elf_plt.h"
 #include <stdatomic.h>
@@ -78,7 +79,8 @@ static uint64_t size_of_bound(uint64_t bound)
 static bool is_code(const struct pp_elf_sections *sections, const Elf64_Sym *symbol)
 {
     unsigned type = ELF64_ST_TYPE(symbol->st_info);
-    if (!(1u << type & CODE_TYPES) || symbol->st_shndx == SHN_UNDEF || !symbol->st_name)
+    if (!(1u << type & CODE_TYPES) || symbol->st_shndx == SHN_UNDEF || !symbol->st_name ||
+        pp_marks_code(symbol->st_info))
         return false;
     return type != STT_NOTYPE ||
            (symbol->st_shndx < sections->count && sections->headers[symbol->st_shndx].sh_flags & SHF_EXECINSTR);

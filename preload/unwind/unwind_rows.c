@@ -261,8 +261,8 @@ bool pp_unwind_rows_function(const struct pp_module_range *range, uint32_t offse
     if (PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
         return false;
     uint32_t next = row + 1;
-    for (; row > 0 && !(range->rows[row].rule & PP_ROW_FUNCTION_START); row--)
-        if (PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
+    for (; !(range->rows[row].rule & PP_ROW_FUNCTION_START); row--)
+        if (!row || PP_ROW_RULE(range->rows[row].rule) <= PP_RULE_GAP)
             return false; /* code in a gap, known by its instructions */
     while (next < range->row_count && !(range->rows[next].rule & PP_ROW_FUNCTION_START) &&
            PP_ROW_RULE(range->rows[next].rule) > PP_RULE_GAP)

@@ -226,6 +226,12 @@ TEST(test_function_range)
     }
     uintptr_t start, end;
     assert_false(pp_module_function_range(module, module->end, &start, &end));
+    /* code that no FDE has, below all functions, is in none */
+    static const struct pp_unwind_row rows[] = {{0, PP_RULE_UNKNOWN}, {0x40, PP_RULE_INVALID}, {0x41, PP_RULE_UNKNOWN}};
+    static const uint32_t blocks[] = {0, 2, 2};
+    struct pp_module_range few = {.end = 0x100, .rows = rows, .row_count = 3, .blocks = blocks, .block_shift = 31};
+    uint32_t from, to;
+    assert_false(pp_unwind_rows_function(&few, 0x40, &from, &to));
 }
 
 /* Whatever the bytes are, rows ascend and refer to rules. */

@@ -4,6 +4,7 @@
 #define PP_ARCH_AARCH64_RELOCATIONS_H
 
 #include <elf.h>
+#include <stdbool.h>
 
 #define PP_ELF_MACHINE  EM_AARCH64
 #define PP_ARCHITECTURE "aarch64"
@@ -18,5 +19,12 @@
  * a small number, if the block is in static TLS. */
 #define PP_RELOCATION_TLS_OFFSET     R_AARCH64_TLS_TPREL
 #define PP_RELOCATION_TLS_DESCRIPTOR R_AARCH64_TLSDESC
+
+/* Whether a symbol with this st_info says where in a section code and data begin, and is no function: $x, $d ("ELF
+ * for the Arm 64-bit Architecture", Mapping symbols). */
+static inline bool pp_marks_code(unsigned char info)
+{
+    return info == ELF64_ST_INFO(STB_LOCAL, STT_NOTYPE);
+}
 
 #endif

@@ -4,6 +4,7 @@
 #define PP_ARCH_X86_64_RELOCATIONS_H
 
 #include <elf.h>
+#include <stdbool.h>
 
 #define PP_ELF_MACHINE  EM_X86_64
 #define PP_ARCHITECTURE "x86_64"
@@ -18,5 +19,12 @@
  * below 0, if the block is in static TLS. */
 #define PP_RELOCATION_TLS_OFFSET     R_X86_64_TPOFF64
 #define PP_RELOCATION_TLS_DESCRIPTOR R_X86_64_TLSDESC
+
+/* Whether a symbol with this st_info says where in a section code and data begin, and is no function: none does. */
+static inline bool pp_marks_code(unsigned char info)
+{
+    (void)info;
+    return false;
+}
 
 #endif
