@@ -5,7 +5,7 @@
 
 #define THREADS 4
 #define PIECES  300
-#define PAGE    4096u
+#define PAGE    page_bytes()
 
 static bool is_filled(const char *piece, size_t size, char with)
 {

@@ -18,7 +18,7 @@
 
 #define FRAMES     256
 #define OBJECTS    256
-#define PAGE       4096u
+#define PAGE       page_bytes()
 #define COPY_MAX   (256u << 10)
 #define STACK_SIZE (64u << 10)
 

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
-#define PAGE 4096u
+#define PAGE page_bytes()
 
 struct lookup {
     uintptr_t address;

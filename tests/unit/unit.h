@@ -29,6 +29,12 @@
 #define ROUNDS(plain, sanitized) (plain)
 #endif
 
+/* Returns the size of a page, which differs between kernels. */
+static inline size_t page_bytes(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
 struct unit_test {
     const char *name;
     void (*run)(void);
