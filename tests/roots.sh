@@ -6,6 +6,7 @@
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
 #     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library;
 #              musl-3.13 of trixie's
+#     arm64-musl   CPython 3.13 for musl on arm64, of trixie's packages, compiled by Debian's cross compiler
 #     arm64    of a Debian bookworm for arm64 its python3.11, and what unit tests and wheel are linked with; runs under qemu-user
 #     linux-SUITE-FLAVOUR   for tests/guest.sh the kernel that linux-image-FLAVOUR of this suite is, like linux-bookworm-amd64,
 #              linux-trixie-arm64-16k: vmlinuz, and an initrd of busybox and the modules that the guest needs
@@ -29,6 +30,8 @@ sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
 declare -A musl_suites=([3.11]=bookworm [3.13]=trixie)
 musl_options=(--enable-shared --disable-test-modules --with-ensurepip=no)
+# What configure cannot try where the program does not run.
+musl_cross_answers=(ac_cv_file__dev_ptmx=no ac_cv_file__dev_ptc=no ac_cv_buggy_getaddrinfo=no)
 # As the compilers of musl's own distributions do; musl-gcc does not.
 musl_linking=-Wl,--eh-frame-hdr
 # They need libraries that Debian has for glibc only, or take long to compile.
@@ -337,30 +340,60 @@ make_free_threaded() {
     rm -rf "$work"
 }
 
-# musl-gcc is Debian's compiler: it names the other libc when CPython's configure asks what it compiles for.
+# write_musl_compiler FILE TRIPLET COMMAND: Debian's compiler for musl, which names the other libc when CPython's configure asks
+# what it compiles for.
 write_musl_compiler() {
-    printf '%s\n' '#!/bin/sh' 'case "$*" in' '*-print-multiarch*) echo x86_64-linux-musl ;;' \
-        '*) exec musl-gcc "$@" ;;' 'esac' >"$1"
+    printf '%s\n' '#!/bin/sh' 'case "$*" in' "*-print-multiarch*) echo $2 ;;" "*) exec $3 ;;" 'esac' >"$1"
     chmod 755 "$1"
 }
 
 # musl_version NAME: that of musl-3.13 is 3.13.
 musl_version() {
-    [ "$1" = musl ] && echo 3.11 || echo "${1#musl-}"
+    case $1 in
+    musl) echo 3.11 ;;
+    arm64-musl) echo 3.13 ;;
+    *) echo "${1#musl-}" ;;
+    esac
+}
+
+# cross_to_musl ROOT WORK LOG: musl for arm64, and a compiler for it; its CPython is built with the help of Debian's, emulated.
+# libgcc's functions for atomic operations need glibc.
+cross_to_musl() {
+    local root=$1 work=$2 log=$3 package apt helper
+    helper=$(ready arm64-trixie)/usr/bin/python3.13
+    mkdir -p "$work/packages"
+    : >"$work/packages/status"
+    quietly "$log" of_archive "$work/packages" deb trixie "$work/packages/status" -o APT::Architecture=arm64 -o APT::Architectures=arm64
+    (cd "$work/packages" && quietly "$log" "${apt[@]}" download musl musl-dev)
+    for package in "$work"/packages/*.deb; do
+        dpkg-deb -x "$package" "$root"
+    done
+    sed -i -E "s,/usr/(lib|include)/,$root&,g; s,/lib/ld-musl,$root/usr&," "$root/usr/lib/aarch64-linux-musl/musl-gcc.specs"
+    write_musl_compiler "$work/musl-cc" aarch64-linux-musl \
+        "aarch64-linux-gnu-gcc \"\$@\" -mno-outline-atomics -specs $root/usr/lib/aarch64-linux-musl/musl-gcc.specs"
+    printf '#!/bin/sh\nexec qemu-aarch64-static %s "$@"\n' "$helper" >"$work/helper-python"
+    chmod 755 "$work/helper-python"
 }
 
 # Compiled as fast as it can be: no tests run it for long. `make install` would compile the library three times.
 make_musl() {
-    local root=$1 log=$2 version=$3 work=$1/source library=$1/lib/python$3
+    local root=$1 log=$2 version=$3 work=$1/source library=$1/lib/python$3 options=("${musl_options[@]}")
     needs musl-gcc make
     mkdir -p "$work"
     quietly "$log" fetch_source "$work" "python$version" "${musl_suites[$version]}"
     quietly "$log" tar -C "$work" --strip-components=1 -xf "$work"/"python$version"_*.orig.tar.?z
     quietly "$log" fetch_source "$work/zlib" zlib bookworm # for pip
     quietly "$log" tar -C "$work/zlib" --strip-components=1 -xf "$work"/zlib/zlib_*.orig.tar.*
-    write_musl_compiler "$work/musl-cc"
+    if [[ $root == */arm64-musl ]]; then
+        needs aarch64-linux-gnu-gcc qemu-aarch64-static dpkg-deb
+        cross_to_musl "$root" "$work" "$log"
+        options+=(--host=aarch64-linux-musl --build="$(gcc -dumpmachine)" --with-build-python="$work/helper-python" "${musl_cross_answers[@]}")
+    else
+        write_musl_compiler "$work/musl-cc" x86_64-linux-musl 'musl-gcc "$@"'
+    fi
     (
         unset MAKEFLAGS MFLAGS MAKELEVEL CFLAGS CPPFLAGS LDFLAGS
+        [[ $root != */arm64-musl ]] || export AR=aarch64-linux-gnu-ar RANLIB=aarch64-linux-gnu-ranlib READELF=aarch64-linux-gnu-readelf
         export CC=$work/musl-cc OPT="-DNDEBUG -fwrapv -O1"
         cd "$work/zlib"
         quietly "$log" env CFLAGS='-O1 -fPIC' ./configure --static
@@ -368,9 +401,9 @@ make_musl() {
         cd "$work"
         export LDFLAGS="$musl_linking -Wl,-rpath,$root/lib" ZLIB_CFLAGS="-I$work/zlib" ZLIB_LIBS="$work/zlib/libz.a"
         printf '%s\n' '*disabled*' "${musl_without[@]}" >Modules/Setup.local
-        quietly "$log" ./configure --prefix="$root" "${musl_options[@]}"
+        quietly "$log" ./configure --prefix="$root" "${options[@]}"
         quietly "$log" make -j"$(nproc)"
-        quietly "$log" make bininstall
+        quietly "$log" make altbininstall
     )
     rm -rf "$work"/Lib/{test,idlelib,lib2to3,tkinter,turtledemo,ensurepip,distutils}
     mkdir -p "$library"
@@ -386,7 +419,11 @@ works() {
     sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
-    musl*) "$2/bin/python$(musl_version "$1")" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' ;;
+    musl* | arm64-musl)
+        [ "$1" != arm64-musl ] || pythons=(qemu-aarch64-static)
+        "${pythons[@]}" "$2/bin/python$(musl_version "$1")" -c 'import asyncio, hashlib, json, multiprocessing.synchronize; hashlib.md5(b"")' || return
+        pythons=()
+        ;;
     arm64*)
         for python in ${arm64_pythons[$(suite_of "$1")]}; do
             qemu-aarch64-static "$2/usr/bin/python$python" -c 'import ctypes, hashlib, json, zlib' || return
@@ -406,12 +443,12 @@ ready() {
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
-    musl | musl-3.13) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
+    musl | musl-3.13 | arm64-musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]}" ;;
     arm64-bullseye | arm64-trixie | arm64-sid) recipe="1 ${arm64_pythons[$(suite_of "$name")]}" ;;
     container-profiles) recipe="1 ${container_packages[*]}" ;;
     linux-*-*) recipe="1 ${kernel_modules[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE, container-profiles and linux-SUITE-FLAVOUR" ;;
+    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE, arm64-musl, container-profiles and linux-SUITE-FLAVOUR" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -426,7 +463,7 @@ ready() {
             bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
-            musl*) make_musl "$root" "$log" "$(musl_version "$name")" ;;
+            musl* | arm64-musl) make_musl "$root" "$log" "$(musl_version "$name")" ;;
             arm64*) make_arm64 "$root" "$log" "$(suite_of "$name")" ;;
             container-profiles) make_container_profiles "$root" "$log" ;;
             linux-*) make_kernel "$root" "$log" ;;
@@ -440,7 +477,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | container-profiles | linux-SUITE-FLAVOUR ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | arm64-musl | container-profiles | linux-SUITE-FLAVOUR ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

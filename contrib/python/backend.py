@@ -29,8 +29,7 @@ VERSION = re.search(r"^VERSION := (.*)$", (ROOT / "Makefile").read_text(), re.M)
 NAME = "libpyprof-" + VERSION
 INFO = NAME + ".dist-info"
 # Any glibc from 2.17 on; the older name is for pip before 20.3. Of musl any from 1.2 on.
-MANYLINUX = "manylinux2014_{0}.manylinux_2_17_{0}"
-MUSLLINUX = {"x86_64": ".musllinux_1_2_{0}", "aarch64": ""}
+ANY_LIBC = "manylinux2014_{0}.manylinux_2_17_{0}.musllinux_1_2_{0}"
 # By ELF's number of the processor: its name, and Debian's.
 PROCESSORS = {62: ("x86_64", "amd64"), 183: ("aarch64", "arm64")}
 ZIP_EPOCH = 315532800  # 1980, the first year that a zip file can have
@@ -84,7 +83,7 @@ def write_wheel(programs, directory, libraries):
     """Writes the wheel of the programs; returns its name. If they are linked with these static libraries, they run in any
     libc."""
     processor, debians_name = processor_of((programs / "pyprof").read_bytes())
-    tag = (MANYLINUX + MUSLLINUX[processor] if libraries else "linux_{0}").format(processor)
+    tag = (ANY_LIBC if libraries else "linux_{0}").format(processor)
     files = {}
     for path in sorted((HERE / "libpyprof").iterdir()):
         if path.suffix == ".py" or path.name == "py.typed":

@@ -304,10 +304,12 @@ import backend; print(*sorted(backend.HEADERS.values()), sep='\n')" | sort | dif
 }
 
 # bats test_tags=long
-@test "the wheel for AArch64: programs of that processor, which profile a Python and show it under qemu-user" {
+@test "the wheel for AArch64: programs of that processor, which profile Pythons of both libcs and show them under qemu-user" {
     make -C "$ROOT" -s BUILD="$BUILD" wheel-aarch64 >make.log 2>&1 || fail "$(tail -n 20 make.log)"
     /usr/bin/python3 -m zipfile -e "$DIST"/libpyprof-*aarch64.whl wheel
     debian=$("$ROOT/tests/roots.sh" arm64 | tail -n 1)
+    musl=$("$ROOT/tests/roots.sh" arm64-musl | tail -n 1)
+    [[ $(echo "$DIST"/libpyprof-*aarch64.whl) == *manylinux_2_17_aarch64.musllinux_1_2_aarch64.whl ]] || fail "$(ls "$DIST")"
     library=$(echo "$PWD"/wheel/*.data/data/libexec/pyprof/libpyprof.so)
     tool=$(echo wheel/*.data/scripts/pyprof)
     for file in "$tool" "$library"; do
@@ -316,7 +318,10 @@ import backend; print(*sorted(backend.HEADERS.values()), sep='\n')" | sort | dif
     static "$tool"
     for_old_glibc "$library"
     chmod +x "$tool"
-    qemu-aarch64-static -E LD_PRELOAD="$library" -E PYPROF_OUT=out "$debian/usr/bin/python3.11" "$WORKLOADS/spin.py" 1 >spin.txt
-    qemu-aarch64-static "$tool" report out >report.txt
-    grep -qE '^ +[0-9.]+ s +[5-9][0-9]\.. %.*  spin ' report.txt || fail "$(cat report.txt)"
+    for python in "$debian/usr/bin/python3.11" "$musl/bin/python3.13"; do
+        rm -rf out
+        qemu-aarch64-static -E LD_PRELOAD="$library" -E PYPROF_OUT=out "$python" "$WORKLOADS/spin.py" 1 >spin.txt
+        qemu-aarch64-static "$tool" report out >report.txt
+        grep -qE '^ +[0-9.]+ s +[5-9][0-9]\.. %.*  spin ' report.txt || fail "$(cat report.txt)"
+    done
 }

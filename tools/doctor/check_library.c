@@ -142,9 +142,6 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
     if (program->class && !*program->interpreter) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is static: it has no loader that could preload anything");
         pt_remedy(findings, "use a dynamically linked build of it");
-    } else if (strstr(program->interpreter, "musl") && program->machine != EM_X86_64) {
-        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is of musl libc (%s), not of glibc", program->interpreter);
-        pt_remedy(findings, "use an interpreter for glibc: Debian's images in place of Alpine's");
     } else if (*program->sanitizer && !strstr(preload ? preload : "", program->sanitizer)) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC,
                 "the program needs AddressSanitizer's library, which ends it when another one is loaded before");
