@@ -7,33 +7,10 @@
  * pointer, and at what is no instruction of before Armv8.5.
  */
 #include "../return_path.h"
+#include "way.h"
 
 #define STEPS_MAX 1024 /* instructions, on all ways that are tried */
 #define WAYS_MAX  16
-#define FIRST     PP_REG_X19
-#define COUNT     (PP_REG_RA - FIRST + 1)
-#define WORD      8
-
-/* Where a register's value is from: a word of the stack, by its place, or one of these. */
-enum {
-    UNCHANGED,
-    LOST,
-    FIRST_SP = 0x10000, /* the stack pointer's place at first: no place is near 0 */
-};
-
-struct way {
-    uintptr_t at;
-    uintptr_t linear; /* where it first left the order of the code, or changed what is tracked; 0: not yet */
-    unsigned base;    /* places are from what this register, the stack or the frame pointer, first was */
-    bool placed;      /* any place is in use */
-    int32_t sp;
-    struct {
-        int32_t from;
-        int32_t stored_at, stored_from; /* a place that has this value; 0: none */
-    } registers[COUNT];
-    unsigned number_in; /* this register has the number, unless 0 */
-    int32_t number;
-};
 
 struct search {
     struct pp_code *code;
@@ -41,76 +18,6 @@ struct search {
     unsigned count;
     uint8_t been[STEPS_MAX * 4 / 8]; /* places where ways have been, a bit each, which some share */
 };
-
-static bool is_tracked(unsigned number)
-{
-    return number >= FIRST && number <= PP_REG_RA;
-}
-
-static void note_linear(struct way *way)
-{
-    if (!way->linear)
-        way->linear = way->at;
-}
-
-/* Puts something else into a register. */
-static void change(struct way *way, unsigned number)
-{
-    if (number == way->number_in)
-        way->number_in = 0;
-    if (!is_tracked(number))
-        return;
-    way->registers[number - FIRST].from = LOST;
-    note_linear(way);
-}
-
-/* Loads a word of the stack into a register. */
-static void load(struct way *way, unsigned number, int32_t place)
-{
-    change(way, number);
-    if (!is_tracked(number))
-        return;
-    if (way->registers[number - FIRST].stored_at == place)
-        way->registers[number - FIRST].from = way->registers[number - FIRST].stored_from;
-    else if (place >= FIRST_SP)
-        way->registers[number - FIRST].from = place;
-    way->placed = true;
-}
-
-/* Stores a register in a word of the stack. False: no function stores an x30 that is not what it was called with. */
-static bool store(struct way *way, unsigned number, int32_t place)
-{
-    if (!is_tracked(number))
-        return true;
-    int32_t from = way->registers[number - FIRST].from, *stored_at = &way->registers[number - FIRST].stored_at;
-    if (from != LOST && !*stored_at) {
-        *stored_at = place;
-        way->registers[number - FIRST].stored_from = from;
-    } else if (from == LOST && *stored_at == place) {
-        *stored_at = 0;
-    }
-    way->placed = true;
-    return from != LOST || number != PP_REG_RA;
-}
-
-/* Moves the stack pointer to a distance from itself or from the frame pointer. */
-static bool move_stack(struct way *way, unsigned from, int64_t distance)
-{
-    note_linear(way);
-    if (from == PP_REG_FP && way->registers[PP_REG_FP - FIRST].from == UNCHANGED && !way->placed) {
-        way->base = PP_REG_FP;
-        way->sp = FIRST_SP;
-    } else if (from != PP_REG_SP) {
-        return false;
-    }
-    if (distance > INT16_MAX || distance < -INT16_MAX)
-        return false;
-    way->sp += (int32_t)distance;
-    for (unsigned i = 0; i < COUNT; i++)
-        if (way->registers[i].stored_at < way->sp) /* taken from the stack */
-            way->registers[i].stored_at = 0;
-    return way->sp <= FIRST_SP + INT16_MAX && way->sp >= FIRST_SP - INT16_MAX;
-}
 
 /* Takes a load or store of one or two registers, `size` bytes each, at `offset` from register `n`. index: whether that
  * register moves by `offset`: 0: no, 1: afterwards, 3: before. */
@@ -152,8 +59,8 @@ static bool take_memory(struct way *way, uint32_t i)
         return take_access(way, i, registers, loads, 1u << size, (int64_t)(i >> 10 & 0xfff) << size, 0);
     if ((i & 0x3b200000u) == 0x38000000u) /* at any distance */
         return take_access(way, i, registers, loads, 1u << size, pp_signed_field(i, 12, 9), index == 2 ? 0 : index);
-    if ((i & 0x3b000000u) == 0x18000000u ||
-        (i & 0x3b200c00u) == 0x38200800u) { /* near the code; at a register's distance */
+    /* near the code; at a register's distance */
+    if ((i & 0x3b000000u) == 0x18000000u || (i & 0x3b200c00u) == 0x38200800u) {
         if (!vectors)
             change(way, i & 31);
         return true;
@@ -195,10 +102,12 @@ static bool take_computation(struct way *way, uint32_t i)
     return true;
 }
 
-/* Whether a vector instruction may change a general register: conversions, moves of an element. */
-static bool from_vector(uint32_t i)
+/* Takes what computes with vectors: conversions and moves of an element may change a general register. */
+static bool take_vector(struct way *way, uint32_t i)
 {
-    return ((i & 0x5f000000u) == 0x1e000000u && !(i >> 21 & 1 && i >> 10 & 63)) || (i & 0xbfe0ec00u) == 0x0e002c00u;
+    if (((i & 0x5f000000u) == 0x1e000000u && !(i >> 21 & 1 && i >> 10 & 63)) || (i & 0xbfe0ec00u) == 0x0e002c00u)
+        change(way, i & 31);
+    return true;
 }
 
 enum outcome { GOES_ON, ENDS, RETURNS };
@@ -237,20 +146,12 @@ static enum outcome take(struct search *search, struct way *way, const uint8_t *
 {
     uint32_t i = pp_instruction(code);
     unsigned group = i >> 25 & 15;
-    bool passes = false;
     if (group >> 1 == 5)
         return take_branch(search, way, i, code);
-    if (group >> 1 == 4)
-        passes = take_immediate(way, i);
-    else if ((group & 5) == 4)
-        passes = take_memory(way, i);
-    else if ((group & 7) == 5)
-        passes = take_computation(way, i);
-    else if ((group & 7) == 7) {
-        if (from_vector(i))
-            change(way, i & 31);
-        passes = true;
-    }
+    bool passes = group >> 1 == 4    ? take_immediate(way, i)
+                  : (group & 5) == 4 ? take_memory(way, i)
+                  : (group & 7) == 5 ? take_computation(way, i)
+                                     : (group & 7) == 7 && take_vector(way, i);
     return passes ? GOES_ON : ENDS;
 }
 
@@ -273,32 +174,6 @@ static bool follow(struct search *search, struct way *way, unsigned *steps)
             return outcome == RETURNS;
     }
     return false;
-}
-
-/* Describes where all is that the way has restored; false if that is not a frame. */
-static bool describe(struct pp_return_path *path, const struct way *way, uintptr_t at)
-{
-    *path = (struct pp_return_path){
-        .size = (uint32_t)(way->linear + 1 - at), .cfa_register = (uint8_t)way->base, .cfa_offset = way->sp - FIRST_SP};
-    for (unsigned i = 0; i < COUNT; i++) {
-        int32_t from = way->registers[i].from;
-        if (from == LOST || from > way->sp - WORD)
-            return false;
-        if (from != UNCHANGED) {
-            path->saved |= 1u << (FIRST + i);
-            path->at[FIRST + i] = (int16_t)(from - way->sp);
-        }
-    }
-    return way->sp >= FIRST_SP;
-}
-
-/* Whether the ends of two ways tell of one frame. */
-static bool agree(const struct pp_return_path *a, const struct pp_return_path *b)
-{
-    bool same = a->cfa_register == b->cfa_register && a->cfa_offset == b->cfa_offset;
-    for (uint64_t left = a->saved & b->saved; left; left &= left - 1)
-        same &= a->at[__builtin_ctzll(left)] == b->at[__builtin_ctzll(left)];
-    return same;
 }
 
 bool pp_return_path(struct pp_code *code, uintptr_t at, struct pp_return_path *path)
