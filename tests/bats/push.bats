@@ -328,6 +328,38 @@ has_refused() {
     done
 }
 
+@test "logs that are removed before they were sent are counted, those that were found while a server is away too" {
+    serve
+    echo 500 >mode
+    start_pusher
+    record 0.5
+    wait_until 30 has_refused 1
+    record 0.5
+    wait_until 60 has_refused $(($(requests 500) + 2))
+    find pyprof.out -name '*.pyprof' -printf '%T@ %p\n' | sort -n | tail -n 2 | cut -d ' ' -f 2 | xargs rm
+    wait_until 60 has_refused $(($(requests 500) + 2))
+    echo ok >mode
+    wait_until 60 has_taken 1
+    stop_pusher
+    [ "$(each_once)" = "$(shown)" ] || fail "$(each_once) of $(shown) ns"
+    "$PYPROF" push --status pyprof.out >status.txt
+    grep -q 'lost: 2 logs, .* removed before they were sent' status.txt || fail "$(cat status.txt)"
+}
+
+@test "a signal that ends the pusher and its group leaves the request that is on its way" {
+    serve
+    record 0.5
+    echo slow 2 >mode
+    start_pusher
+    wait_until 30 pgrep -P "$PUSHER" curl
+    for signal in TERM INT HUP; do
+        pkill "-$signal" -P "$PUSHER" curl
+    done
+    wait_until 30 has_taken 1
+    stop_pusher
+    [ ! -s pusher.err ] || fail "$(cat pusher.err)"
+}
+
 @test "what a server answers is told in one line with what to do; what it will take later stays" {
     record 1
     serve

@@ -37,6 +37,8 @@ TEST(urls_name_the_protocol_and_become_an_endpoint)
     for (size_t i = 0; i < sizeof good / sizeof good[0]; i++) {
         assert_null(pt_push_url_read(&url, good[i].text));
         assert_string_equal(url.endpoint, good[i].endpoint);
+        size_t length = strlen(good[i].text); /* the state of a server has this name */
+        assert_int_equal(strlen(url.text), length - (good[i].text[length - 1] == '/'));
         pt_push_url_free(&url);
     }
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
@@ -144,8 +146,14 @@ TEST(a_worker_that_was_spawned_has_its_parents_name)
 
 static struct pt_push_state full_state(void)
 {
-    struct pt_push_state state = {
-        .until_unix_ns = 5, .batch_from_ns = 4, .batch_to_ns = 9, .sent = {1, 2}, .refused = {3, 4}, .expired = {5, 6}};
+    struct pt_push_state state = {.until_unix_ns = 5,
+                                  .batch_from_ns = 4,
+                                  .batch_to_ns = 9,
+                                  .sent = {1, 2},
+                                  .refused = {3, 4},
+                                  .expired = {5, 6},
+                                  .removed = 11,
+                                  .removed_bytes = 12};
     state.target = pt_strdup("otlp+http://a");
     state.error = pt_strdup("answered 500\nby \x01");
     state.success_unix_ns = 7;

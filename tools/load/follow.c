@@ -77,11 +77,9 @@ static void check_log(void *follow, const char *path)
     check_path(follow, path, false);
 }
 
-static void scan_paths(struct pt_follow *follow)
+static void find_paths(struct pt_follow *follow)
 {
     struct stat status;
-    for (uint32_t i = 0; i < follow->sources.count; i++)
-        pt_growing_file_note(&follow->sources.items[i], NULL);
     for (int i = 0; i < follow->request.path_count; i++) {
         const char *path = follow->request.paths[i];
         if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
@@ -93,6 +91,29 @@ static void scan_paths(struct pt_follow *follow)
         return;
     PT_AUTO_FREE char *directory = pt_default_directory();
     pt_each_log(directory, check_log, follow);
+}
+
+/* Counts a log that is not there any more and was not read to its end. While it is open it can still be read. */
+static void note_gone(struct pt_follow *follow, const struct pt_growing_file *source)
+{
+    uint64_t size = source->size_before, read = source->before + source->end;
+    if (!size || source->inode_there || source->descriptor || !source->usable || source->given_up ||
+        source->seen_size == size || size <= read)
+        return;
+    follow->gone++;
+    follow->gone_bytes += size - read;
+}
+
+void pt_follow_scan(struct pt_follow *follow)
+{
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        struct pt_growing_file *source = &follow->sources.items[i];
+        source->size_before = source->size;
+        pt_growing_file_note(source, NULL);
+    }
+    find_paths(follow);
+    for (uint32_t i = 0; i < follow->sources.count; i++)
+        note_gone(follow, &follow->sources.items[i]);
 }
 
 static bool is_here(const struct pt_process *process, const struct pt_profile *profile)
@@ -294,7 +315,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
              deadline = at_most_ns < UINT64_MAX - now ? now + at_most_ns : UINT64_MAX;
     bool all;
-    scan_paths(follow);
+    pt_follow_scan(follow);
     join_runs(follow);
     choose_run(follow);
     uint64_t now_unix_ns = pt_clock_ns(CLOCK_REALTIME);

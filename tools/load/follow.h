@@ -34,13 +34,18 @@ struct pt_follow {
     void *data;               /* of both */
     /* Of what ended then or later nothing is read yet, of compacted logs and of others; UINT64_MAX: all is. */
     uint64_t until_unix_ns, compacted_until_unix_ns;
-    bool stale;      /* a log has grown that was not expected to, or was replaced in the middle */
-    uint64_t weight; /* of what it knew when all had been read for the first time */
+    uint64_t gone;       /* logs that were removed before they were read to their end */
+    uint64_t gone_bytes; /* what was not read of them */
+    bool stale;          /* a log has grown that was not expected to, or was replaced in the middle */
+    uint64_t weight;     /* of what it knew when all had been read for the first time */
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with
  * pt_follow_free. */
 struct pt_follow *pt_follow_new(const struct pt_load_request *request, uint64_t keep_ns);
+
+/* Finds new files, and what was removed. */
+void pt_follow_scan(struct pt_follow *follow);
 
 /* Finds new files and reads on for about at_most_ns. Returns true when everything that is there was read. */
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);

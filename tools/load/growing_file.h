@@ -19,6 +19,7 @@ struct pt_growing_file {
     uint64_t end;                                /* bytes of this one that were read */
     uint64_t size, written_unix_ns, inode_there; /* of the file, when it was last found or opened; 0: it is gone */
     uint64_t inode;                              /* of the file that these bytes were read of */
+    uint64_t size_before;                        /* when directories were read the time before */
     /* What counts, if not all of it does (pt_follow_begin). */
     uint64_t from;  /* bytes before do not */
     uint64_t limit; /* bytes from here on are not read now; UINT64_MAX: all are */

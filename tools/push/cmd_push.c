@@ -85,6 +85,8 @@ static void put_state(struct pt_json *json, const struct pt_push_state *state, c
     pt_json_number(json, "sent_cpu_ns", state->sent.cpu_ns);
     pt_json_number(json, "lost_windows", state->refused.windows + state->expired.windows);
     pt_json_number(json, "lost_cpu_ns", state->refused.cpu_ns + state->expired.cpu_ns);
+    pt_json_number(json, "removed_files", state->removed);
+    pt_json_number(json, "removed_bytes", state->removed_bytes);
     pt_json_number(json, "waiting_bytes", waiting);
     pt_json_known(json, "success_unix_ns", state->success_unix_ns, state->success_unix_ns);
     pt_json_known(json, "error_unix_ns", state->error_unix_ns, state->error_unix_ns);

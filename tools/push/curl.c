@@ -87,12 +87,9 @@ static _Noreturn void become(const int ends[BODY + 1], pid_t parent, int report)
 {
     char *arguments[] = {PROGRAM, "-q", "--config", "-", NULL};
     int high[BODY + 1];
-    sigset_t none;
-    sigemptyset(&none);
     signal(SIGPIPE, SIG_DFL);
-    sigprocmask(SIG_SETMASK, &none, NULL);
-    /* What is typed at the terminal ends us, and we let the last window be sent; but if we are killed, so is a request
-     * that we would send again. */
+    /* What is typed at the terminal, or sent to our group, ends us, and we let the last window be sent: these signals
+     * stay blocked. But if we are killed, so is a request that we would send again. */
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     bool good = getppid() == parent;

@@ -3,6 +3,7 @@
 
 #include <malloc.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../../preload/common/label_kinds.h"
 #include "../load/growing_file.h"
@@ -35,6 +36,30 @@ static bool begin_file(void *data, const struct stat *status, struct pt_growing_
 }
 
 static void sum_up(void *data);
+
+/* Counts the logs of the state's batch that are not there any more. */
+static void count_lost_batch(const struct pt_push_reader *reader)
+{
+    struct pt_push_state *state = reader->state;
+    for (uint32_t i = 0; i < state->files.count; i++) {
+        const struct pt_push_file *file = &state->files.items[i];
+        PT_AUTO_BUFFER path = {0};
+        pt_buffer_format(&path, "%s/%s", *file->name == '/' ? "" : reader->directory, file->name);
+        if (file->read == file->base || access(path.data, F_OK) == 0)
+            continue;
+        state->removed++;
+        state->removed_bytes += file->read - file->base;
+    }
+}
+
+/* Moves what the reader of logs has missed to the state. */
+static void count_gone(struct pt_push_reader *reader)
+{
+    struct pt_follow *follow = reader->follow;
+    reader->state->removed += follow->gone;
+    reader->state->removed_bytes += follow->gone_bytes;
+    follow->gone = follow->gone_bytes = 0;
+}
 
 static void begin(struct pt_push_reader *reader)
 {
@@ -181,6 +206,13 @@ static void read_window(struct pt_push_reader *reader)
     /* What ended now, by a clock that is set, or while it is read, is not later. */
     follow->until_unix_ns = reader->more && !reader->again ? reader->to_unix_ns : UINT64_MAX;
     pt_follow_read(follow, UINT64_MAX);
+    count_gone(reader);
+}
+
+void pt_push_reader_scan(struct pt_push_reader *reader)
+{
+    pt_follow_scan(reader->follow);
+    count_gone(reader);
 }
 
 void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, uint64_t elapsed_ns)
@@ -191,12 +223,14 @@ void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, ui
     if (begins)
         begin(reader);
     if (reader->again) {
+        count_lost_batch(reader);
         reader->from_unix_ns = state->until_unix_ns;
         reader->to_unix_ns = state->batch_to_ns;
         reader->more = true;
         read_window(reader);
         for (uint32_t i = 0; i < reader->follow->sources.count; i++)
             reader->follow->sources.items[i].limit = UINT64_MAX;
+        reader->again = false; /* what is found while it is sent counts for the next windows */
         return;
     }
     set_next(reader, now_unix_ns, elapsed_ns);

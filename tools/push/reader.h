@@ -42,7 +42,7 @@ struct pt_push_reader {
     uint32_t resolved; /* number of frames when their names were last resolved */
 
     uint64_t from_unix_ns, to_unix_ns; /* the window */
-    bool again;                        /* the state has it: it was not sent to its end */
+    bool again;                        /* the batch of the state is read: it was not sent to its end */
     bool more;                         /* another window can be read at once */
     PT_TABLE_OF(struct pt_push_cell) cells;
 };
@@ -54,6 +54,9 @@ void pt_push_reader_read(struct pt_push_reader *reader, uint64_t now_unix_ns, ui
 
 /* Sets the state's files and time to: the server has the window; or, it is being sent. */
 void pt_push_reader_note(const struct pt_push_reader *reader, bool sent);
+
+/* Finds new logs while a window is sent: what is removed before it was sent is counted in the state. */
+void pt_push_reader_scan(struct pt_push_reader *reader);
 
 /* Ends the window: it was sent, or given up. */
 void pt_push_reader_next(struct pt_push_reader *reader);

@@ -155,6 +155,7 @@ static bool wait_to_retry(struct pt_push_sender *sender, const struct pt_answer 
     if (sender->deadline && now + wait >= sender->deadline)
         return false;
     pt_push_wait(sender, wait); /* after a signal: once more, at once */
+    pt_push_reader_scan(sender->reader);
     return !sender->deadline || pt_clock_ns(CLOCK_MONOTONIC) < sender->deadline;
 }
 

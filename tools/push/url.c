@@ -85,7 +85,7 @@ const char *pt_push_url_read(struct pt_push_url *url, const char *text)
     if (path_length < known || strcmp(endpoint.data + endpoint.length - known, protocol->path) != 0)
         pt_buffer_text(&endpoint, protocol->path);
     url->endpoint = endpoint.data;
-    url->text = pt_strdup(text);
+    url->text = pt_strndup(text, (size_t)(path - text) + path_length);
     return NULL;
 }
 

@@ -123,6 +123,7 @@ void pt_push_state_append(struct pt_buffer *text, const struct pt_push_state *st
     append_count(text, "sent", &state->sent);
     append_count(text, "refused", &state->refused);
     append_count(text, "expired", &state->expired);
+    pt_buffer_format(text, "removed %" PRIu64 " %" PRIu64 "\n", state->removed, state->removed_bytes);
     pt_buffer_format(text, "success %" PRIu64 "\nerror %" PRIu64 " ", state->success_unix_ns, state->error_unix_ns);
     append_rest(text, state->error ? state->error : "");
     for (uint32_t i = 0; i < state->files.count; i++) {
@@ -174,6 +175,13 @@ static bool take_count(const char **at, const char *word, struct pt_push_count *
     return take(at, word) && take_number(at, ' ', &count->windows) && take_number(at, '\n', &count->cpu_ns);
 }
 
+/* States of earlier versions do not have this line. */
+static bool take_removed(const char **at, struct pt_push_state *state)
+{
+    return !take(at, "removed ") ||
+           (take_number(at, ' ', &state->removed) && take_number(at, '\n', &state->removed_bytes));
+}
+
 static bool take_file(const char **at, struct pt_push_state *state)
 {
     uint64_t base, read, inode;
@@ -198,8 +206,8 @@ static bool parse(struct pt_push_state *state, const char *text)
                 take(&at, "batch ") && take_number(&at, ' ', &state->batch_from_ns) &&
                 take_number(&at, '\n', &state->batch_to_ns) && take_count(&at, "sent ", &state->sent) &&
                 take_count(&at, "refused ", &state->refused) && take_count(&at, "expired ", &state->expired) &&
-                take(&at, "success ") && take_number(&at, '\n', &state->success_unix_ns) && take(&at, "error ") &&
-                take_number(&at, ' ', &state->error_unix_ns) && take_rest(&at, &state->error);
+                take_removed(&at, state) && take(&at, "success ") && take_number(&at, '\n', &state->success_unix_ns) &&
+                take(&at, "error ") && take_number(&at, ' ', &state->error_unix_ns) && take_rest(&at, &state->error);
     while (good && take(&at, "file "))
         good = take_file(&at, state);
     if (!good)

@@ -32,6 +32,7 @@ struct pt_push_state {
     uint64_t until_unix_ns;              /* 0: nothing is known to have been sent */
     uint64_t batch_from_ns, batch_to_ns; /* 0: all was sent */
     struct pt_push_count sent, refused, expired;
+    uint64_t removed, removed_bytes; /* logs that were removed before they were sent; what was not sent of them */
     uint64_t success_unix_ns, error_unix_ns; /* of the last ones; 0: there was none */
     char *error;
     PT_TABLE_OF(struct pt_push_file) files;

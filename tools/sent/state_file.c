@@ -207,6 +207,11 @@ void pt_push_state_describe(struct pt_buffer *text, const struct pt_push_state *
                      pt_plural(state->sent.windows, "s"), pt_seconds(state->sent.cpu_ns));
     append_lost(text, &state->refused, "refused");
     append_lost(text, &state->expired, "too old for the server");
+    if (state->removed) {
+        pt_buffer_format(text, "; lost: %" PRIu64 " log%s, ", state->removed, pt_plural(state->removed, "s"));
+        pt_buffer_size(text, state->removed_bytes);
+        pt_buffer_text(text, ", removed before they were sent (PYPROF_MAX_DISK)");
+    }
     if (state->error_unix_ns) {
         pt_buffer_text(text, "; last error ");
         pt_buffer_time(text, state->error_unix_ns);

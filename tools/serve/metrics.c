@@ -117,9 +117,11 @@ static const struct {
 } push_metrics[] = {
     {"pyprof_push_cpu_seconds_total", "counter", "CPU time that servers have taken from pyprof push, by its --to URL."},
     {"pyprof_push_lost_cpu_seconds_total", "counter", "CPU time that they refused, or that was too old for them."},
+    {"pyprof_push_removed_bytes_total", "counter", "Logs that were removed before they were sent (PYPROF_MAX_DISK)."},
     {"pyprof_push_last_success_timestamp_seconds", "gauge", "When a server last took something; 0: never."},
 };
-#define PUSH_METRICS (sizeof push_metrics / sizeof push_metrics[0])
+#define PUSH_METRICS  (sizeof push_metrics / sizeof push_metrics[0])
+#define REMOVED_BYTES 2
 
 static void put_push(void *texts, struct pt_push_state *state, const char *path)
 {
@@ -127,7 +129,7 @@ static void put_push(void *texts, struct pt_push_state *state, const char *path)
     if (!state)
         return;
     const uint64_t values[PUSH_METRICS] = {state->sent.cpu_ns, state->refused.cpu_ns + state->expired.cpu_ns,
-                                           state->success_unix_ns};
+                                           state->removed_bytes, state->success_unix_ns};
     for (size_t i = 0; i < PUSH_METRICS; i++) {
         struct pt_buffer *text = (struct pt_buffer *)texts + i;
         pt_buffer_text(text, push_metrics[i].name);
@@ -135,7 +137,10 @@ static void put_push(void *texts, struct pt_push_state *state, const char *path)
         if (state->run)
             put_label(text, ",", "run", state->run, SIZE_MAX);
         pt_buffer_text(text, "}");
-        put_seconds(text, values[i]);
+        if (i == REMOVED_BYTES)
+            pt_buffer_format(text, " %" PRIu64 "\n", values[i]);
+        else
+            put_seconds(text, values[i]);
     }
 }
 
