@@ -114,16 +114,26 @@ static uint64_t close_account(void)
     return profiler_threads_ns;
 }
 
+static void add_lost(void)
+{
+    uint64_t unwritten = pp_interval.unwritten_ns;
+    pp_interval.unwritten_ns = 0;
+    pp_add_pseudo(&pp_interval.account.lost_ns, 0, PP_PSEUDO_LOST, 0, unwritten);
+}
+
 static void append(enum pp_end_reason end)
 {
     uint64_t profiler_threads_ns = close_account();
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_REALTIME), now_monotonic_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    uint64_t unwritten = pp_interval.unwritten_ns;
-    pp_interval.unwritten_ns = 0;
-    pp_add_pseudo(&pp_interval.account.lost_ns, 0, PP_PSEUDO_LOST, 0, unwritten);
+    add_lost();
     pp_modules_close_files(NULL); /* a limit of descriptors may leave none for the profile */
     if (worth_writing(profiler_threads_ns, end)) {
-        pp_write_interval(profiler_threads_ns, now_monotonic_ns, end);
+        bool written = pp_write_interval(profiler_threads_ns, now_monotonic_ns, end, false);
+        if (!written && end != PP_END_NOT) { /* a full disk has room for a small file that says how much is lost */
+            pp_samples_clear();
+            add_lost();
+            pp_write_interval(profiler_threads_ns, now_monotonic_ns, end, true);
+        }
         pp_interval.said_exec = end == PP_END_EXEC;
         pp_interval.start_ns = now_ns;
         pp_interval.start_monotonic_ns = now_monotonic_ns;

@@ -138,7 +138,7 @@ static void keep_below_limit(uint64_t written)
     writers = trimmed.writers;
 }
 
-void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end)
+bool pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end, bool last)
 {
     static struct pp_buffer out, fields, requests;
     pp_buffer_clear(&out);
@@ -166,7 +166,7 @@ void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, 
         write_end(&out, end != PP_END_NOT ? end : PP_END_SEGMENT);
     if (out.failed)
         pp_warn_once(PP_CAUSE_OUTPUT, "no memory to write the profile with: what it lacks counts as lost");
-    bool written = !out.failed && pp_segment_append(&segment, &out);
+    bool written = !out.failed && pp_segment_append(&segment, &out, last);
     if (written) {
         pp_notes_written();
         pp_buffer_clear(&written_sums);
@@ -178,6 +178,7 @@ void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, 
     if (!written || full)
         forget_segment();
     note_written();
+    return written;
 }
 
 bool pp_write_has_begun(void)

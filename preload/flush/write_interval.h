@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Appends the interval and what it defines; when that fails, counts it as lost. profiler_threads_ns: CPU of our
- * threads. end: PP_END_NOT unless this interval is the last, or may be. */
-void pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end);
+/* Appends the interval and what it defines. Returns false when that fails, and counts it as lost. profiler_threads_ns:
+ * CPU of our threads. end: PP_END_NOT unless this interval is the last, or may be. last: pp_segment_append. */
+bool pp_write_interval(uint64_t profiler_threads_ns, uint64_t now_monotonic_ns, enum pp_end_reason end, bool last);
 /* Whether a file has been begun. */
 bool pp_write_has_begun(void);
 /* Returns the directory of the files: PYPROF_OUT, or where they are instead. */

@@ -174,11 +174,11 @@ static long write_all(int fd, const struct pp_buffer *bytes)
     return (long)written;
 }
 
-bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes)
+bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes, bool last)
 {
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC);
     segment->open = false;
-    if (now < segment->retry_at_ns)
+    if (!last && now < segment->retry_at_ns)
         return false;
     bool begun = segment->path[0];
     int fd = open_file(segment);
@@ -189,7 +189,7 @@ bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes
     }
     long result = fd;
     if (fd >= 0) {
-        result = pp_disk_has_room(fd) ? write_all(fd, bytes) : -ENOSPC;
+        result = last || pp_disk_has_room(fd) ? write_all(fd, bytes) : -ENOSPC;
         segment->open = result == (long)bytes->length;
         if (!segment->open)
             undo(segment, fd);

@@ -87,6 +87,32 @@ END_OF_CHECK
     [ "$(reader field info.json lost_ns)" -gt 50000000 ] || fail "nothing was lost: $(cat info.json)"
 }
 
+@test "a disk that is full to the end: the process has ended, its sums close, and what could not be written is lost" {
+    needs_namespaces -m
+    mkdir disk
+    cat >fills.py <<'END'
+import glob, os, time
+def use_cpu(until):
+    while not until():
+        sum(i * i for i in range(5000))
+use_cpu(lambda: glob.glob("disk/out/*.pyprof"))
+space = os.statvfs("disk")
+with open("disk/ballast", "wb") as file: # less is left than the library leaves to others, and yet some
+    file.write(bytes(space.f_bavail * space.f_frsize - space.f_blocks * space.f_frsize // 40))
+end = time.process_time() + 2
+use_cpu(lambda: time.process_time() > end)
+END
+    # shellcheck disable=SC2016
+    PYPROF_OUT=$PWD/disk/out LIBPYPROF=$LIBPYPROF unshare -m sh -ec '
+        mount -t tmpfs -o size=4m tmpfs disk
+        LD_PRELOAD=$LIBPYPROF timeout 100 "$0" fills.py 2>err.txt
+        cp -r disk/out kept' "$PYTHON" || fail "status $?: $(cat err.txt)"
+    lines_of err.txt 1 'cannot write profile to .*disk/out: no space left'
+    OUT=kept sums_close
+    [ "$(reader field info.json lost_ns)" -gt 1500000000 ] || fail "nothing was lost: $(cat info.json)"
+    grep -q '"ended": true' info.json || fail "$(cat info.json)"
+}
+
 # bats test_tags=core
 @test "RLIMIT_FSIZE: no SIGXFSZ because of us, the program gets its own, one line" {
     cat >limited.py <<'END'

@@ -38,7 +38,7 @@ static bool append(void)
         pp_segment_begin(&segment, &bytes);
     else
         pp_put_bytes(&bytes, "more", 4);
-    return pp_segment_append(&segment, &bytes);
+    return pp_segment_append(&segment, &bytes, false);
 }
 
 /* Entries of a directory, -1 if there is none. */
