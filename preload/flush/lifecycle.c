@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
- * down, and where the program would be harmed by a thread that has not ended.
+ * down, and for a thread that works on and would harm the program: up to HARMED_NS.
  */
 #include "lifecycle.h"
 #include "../base/libc.h"
@@ -22,7 +22,7 @@
 #include <signal.h>
 
 #define END_NS         2000000000u
-#define HARMED_NS      30000000000u /* a guest that emulates its processor needs up to 4 s for the last flush */
+#define HARMED_NS      30000000000u /* an emulated processor needs 4 s for the last flush; others share it */
 #define STUCK_NS       500000000u   /* where the process may go on: the caller may hold what the flush needs */
 #define WORTH_NS       1000000u     /* of CPU time that exec is not to lose */
 #define STACK_SIZE_MAX (64u << 20)  /* glibc takes every library's static TLS out of it */
@@ -141,11 +141,12 @@ bool pp_flush_thread_stop(void)
     return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS, END_NS);
 }
 
-/* The kernel closes the program's descriptors with the main thread if no other thread has them. */
+/* Our thread has a table of descriptors of its own. It is made again with the program's, which the kernel closes with
+ * the last thread that has them: the end of the process may come when only our thread is left. */
 void pp_flush_thread_outlives_main(void)
 {
     atomic_store(&pp_flush.shares_descriptors, true);
-    if (end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, HARMED_NS, HARMED_NS))
+    if (end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS, HARMED_NS))
         pp_flush_thread_in_child();
 }
 

@@ -26,7 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define HANDLERS_NS              10000000000u /* at most, for running handlers: a filter kills for what they still do */
+#define HANDLERS_NS              10000000000u /* at most, for handlers that run: a filter kills for their calls */
 #define POLL_NS                  1000000
 #define LANDLOCK_RESTRICT_SELF   446
 #define SYSCALL_USER_DISPATCH    59 /* of prctl */

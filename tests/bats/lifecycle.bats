@@ -111,6 +111,26 @@ END
     diff plain.txt with.txt
 }
 
+@test "the main thread ends while our thread is kept from running: it is not waited for" {
+    cat >main_ends.py <<'END'
+import ctypes, os, sys, threading, time
+sys.path.insert(0, sys.argv[1])
+from cpu import spin
+from traced import find_profiler, hold
+def wait_for_main():
+    begun = time.monotonic()
+    while open(f"/proc/self/task/{os.getpid()}/stat").read().rpartition(")")[2].split()[0] not in "ZX":
+        time.sleep(0.05)
+    print("soon" if time.monotonic() - begun < 10 else "late", flush=True)
+    os._exit(0)
+spin(0.3)
+hold(find_profiler(), 20)
+threading.Thread(target=wait_for_main).start()
+ctypes.CDLL(None).pthread_exit(None)
+END
+    [ "$(profiled "$PYTHON" main_ends.py "$WORKLOADS")" = soon ]
+}
+
 # An exec that fails and the end of a process whose flush thread is stuck share one wait.
 @test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
     gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl

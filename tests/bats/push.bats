@@ -423,6 +423,39 @@ has_state() {
     compgen -G 'pyprof.out/push-*.state' >state.txt
 }
 
+@test "a window that was late, then a compaction, or a copy that grows: nothing is sent twice" {
+    gcc -O1 -shared -fPIC -o set_clock.so "$WORKLOADS/lib/set_clock.c"
+    serve
+    # What ends while the logs are read, or by a clock that is behind, is in a window that ends before it.
+    record 1
+    echo -2 >ahead
+    SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so push pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum) of $(shown) ns"
+    record 1
+    SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so push pyroscope
+    echo 7200 >ahead
+    SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so "$PYPROF" compact pyprof.out 2>compact.err
+    grep -q 'compacted 4 files' compact.err || fail "$(cat compact.err)"
+    push pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "after a compaction: $(sum) of $(shown) ns"
+    echo -2 >ahead
+    begin 60
+    wait_until 30 has_shown_more
+    SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so push pyroscope
+    touch stop
+    wait "$PROGRAM"
+    find pyprof.out -name '*.pyprof' -newer compact.err | while read -r log; do
+        cp "$log" copy
+        mv copy "$log"
+    done
+    push pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "after a copy: $(sum) of $(shown) ns"
+}
+
+has_shown_more() {
+    [ "$(shown)" -gt $(($(sum) + 50000000)) ]
+}
+
 @test "what a pusher that has just begun has yet to send stays, also if its state is damaged" {
     record 0.3
     touch -d '2 hours ago' pyprof.out/*.pyprof

@@ -15,8 +15,8 @@ static void add_log(void *files, const char *path)
     pt_files_add(files, path, false);
 }
 
-/* Adds the logs of a directory, and says that it is paused where the latest run is asked for: what runs now is not in
- * it then. Returns their number, -1 if it cannot be read. */
+/* Adds the logs of a directory. Where the latest run is asked for, it says that the directory is paused: a run that
+ * began since then is not in it. Returns their number, -1 if it cannot be read. */
 static int add_directory(struct pt_files *files, const char *directory, const char *run)
 {
     PT_AUTO_BUFFER pause = {0};

@@ -116,8 +116,7 @@ static void add_state(void *data, struct pt_push_state *state, const char *path)
     struct pt_buffer text = {0};
     struct waiting waiting = {.state = state};
     long pid;
-    bool fails = state->error_unix_ns > state->success_unix_ns,
-         on = pt_push_is_on(lines->directory, state->target, &pid);
+    bool fails = state->error_unix_ns > state->success_unix_ns, on = pt_push_is_on(lines->directory, state, &pid);
     if (!state->run && fails)
         pt_each_log(lines->directory, add_waiting, &waiting);
     if (lines->json) {
@@ -186,13 +185,13 @@ static bool wait_for_directory(struct pt_push_sender *sender, const char *direct
 }
 
 /* A request that was on its way may outlive a pusher that was killed, for a moment. */
-static bool take_lock(struct pt_push_sender *sender, const char *directory, const char *target)
+static bool take_lock(struct pt_push_sender *sender, const char *directory, const char *target, const char *run)
 {
     long pid;
-    int lock = pt_push_lock(directory, target, &pid);
+    int lock = pt_push_lock(directory, target, run, &pid);
     for (int i = 0; i < LOCK_TRIES && lock < 0 && errno == EWOULDBLOCK; i++) {
         pt_push_wait(sender, LOCK_WAIT_NS);
-        lock = pt_push_lock(directory, target, &pid);
+        lock = pt_push_lock(directory, target, run, &pid);
     }
     if (lock >= 0)
         return true;
@@ -289,7 +288,7 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     PT_AUTO(pt_push_sender_free) struct pt_push_sender sender = {.reader = &reader, .once = cli->once};
     if (!wait_for_directory(&sender, directory, cli->with_parent))
         return PT_EXIT_DATA;
-    if (!take_lock(&sender, directory, target->url.text))
+    if (!take_lock(&sender, directory, target->url.text, reader.request.run))
         return PT_EXIT_DATA;
     if (cli->once && !pt_each_log(directory, NULL, NULL)) {
         pt_error("%s: there are no profiles there", directory);

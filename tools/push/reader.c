@@ -17,18 +17,20 @@
 
 PT_DEFINE_IDENTITY(cells, struct pt_push_cell, item->service, (uint64_t)item->node << 32 | item->labels)
 
-/* Of a log that the state names, what follows counts, or, if it was compacted since, what ended later; of others also
- * what was written late. */
+/* Of a log that the state names, what follows counts, also if it was copied since. A log that was compacted since is
+ * not longer, and was sent whole: its intervals may end later than what the state says, as the last window has all that
+ * was there. Of other logs what ended later counts, and what was written late. */
 static bool begin_file(void *data, const struct stat *status, struct pt_growing_file *source)
 {
     const struct pt_push_reader *reader = data;
     const struct pt_push_state *state = reader->state;
     const struct pt_push_file *file = pt_push_state_find(state, pt_push_name(reader->directory, source->path));
-    bool same = file && file->inode == status->st_ino;
+    bool same = file && (file->inode == status->st_ino || (uint64_t)status->st_size > file->base);
     uint64_t from = reader->from_unix_ns, late = from < PT_PUSH_LATE_NS ? from : PT_PUSH_LATE_NS;
     if (!file && (reader->again || pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, from)))
         return false;
-    source->from = same ? file->base : 0;
+    bool sent = file && !same && file->base == file->read;
+    source->from = same ? file->base : sent ? (uint64_t)status->st_size : 0;
     source->limit = same && reader->again ? file->read : UINT64_MAX;
     source->timed = !source->from;
     source->since_unix_ns = file && (!same || source->from) ? from : from - late;

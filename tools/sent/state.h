@@ -73,10 +73,11 @@ void pt_push_state_remove(const struct pt_push_state *state, const char *directo
 
 /* Keeps other pushers of the directory from the target. Returns a descriptor, which the process keeps open, or -1 with
  * errno: EWOULDBLOCK if another one has it, then *pid is its pid. */
-int pt_push_lock(const char *directory, const char *target, long *pid);
+int pt_push_lock(const char *directory, const char *target, const char *run, long *pid);
 
-/* Returns whether a pusher has the target now; then *pid is its pid, 0 if that is not known. */
-bool pt_push_is_on(const char *directory, const char *target, long *pid);
+/* Returns whether a pusher sends to the target now, of the state's run or, like the state, of all; then *pid is its
+ * pid, 0 if that is not known. */
+bool pt_push_is_on(const char *directory, const struct pt_push_state *state, long *pid);
 
 /* May take the state; NULL: it is there, at this path, but damaged or another user's. */
 typedef void pt_push_each(void *data, struct pt_push_state *state, const char *path);

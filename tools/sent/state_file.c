@@ -109,43 +109,56 @@ void pt_push_state_remove(const struct pt_push_state *state, const char *directo
     }
 }
 
-static long pid_in(int lock)
+#define LOCK_TEXT 64 /* "pid run", or the pid alone */
+
+/* Returns the pid in a lock. Sets *run to the run after it, "" if it pushes all. */
+static long pid_in(int lock, char text[LOCK_TEXT], const char **run)
 {
-    char text[32] = "";
-    return pread(lock, text, sizeof text - 1, 0) > 0 ? strtol(text, NULL, 10) : 0;
+    char *end = text;
+    ssize_t length = pread(lock, text, LOCK_TEXT - 1, 0);
+    text[length > 0 ? length : 0] = '\0';
+    long pid = strtol(text, &end, 10);
+    *run = *end ? end + 1 : end;
+    return pid;
 }
 
-bool pt_push_is_on(const char *directory, const char *target, long *pid)
+bool pt_push_is_on(const char *directory, const struct pt_push_state *state, long *pid)
 {
     PT_AUTO_BUFFER path = {0};
-    append_path(&path, directory, target, "", LOCK);
+    char text[LOCK_TEXT];
+    const char *run;
+    append_path(&path, directory, state->target, "", LOCK);
     int fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct flock held = {.l_type = F_WRLCK};
     bool on = fd >= 0 && fcntl(fd, F_OFD_GETLK, &held) == 0 && held.l_type != F_UNLCK;
-    *pid = on ? pid_in(fd) : 0;
+    if (on) {
+        *pid = pid_in(fd, text, &run);
+        on = strcmp(run, state->run ? state->run : "") == 0;
+    }
     if (fd >= 0)
         close(fd);
     return on;
 }
 
-int pt_push_lock(const char *directory, const char *target, long *pid)
+int pt_push_lock(const char *directory, const char *target, const char *run, long *pid)
 {
     PT_AUTO_BUFFER path = {0};
-    char text[32];
+    char text[LOCK_TEXT];
+    const char *other;
     *pid = 0;
     append_path(&path, directory, target, "", LOCK);
     int fd = open(path.data, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
     if (fd < 0)
         return -1;
-    struct flock lock = {.l_type = F_WRLCK}; /* unlike flock's it can be queried, which takes it from no pusher */
+    struct flock lock = {.l_type = F_WRLCK}; /* --status can ask for it without taking it, unlike flock's */
     if (fcntl(fd, F_OFD_SETLK, &lock) != 0) {
         int error = errno;
-        *pid = pid_in(fd);
+        *pid = pid_in(fd, text, &other);
         close(fd);
         errno = error;
         return -1;
     }
-    int length = snprintf(text, sizeof text, "%ld\n", (long)getpid());
+    int length = snprintf(text, sizeof text, run ? "%ld %s" : "%ld", (long)getpid(), run);
     if (ftruncate(fd, 0) == 0 && pwrite(fd, text, (size_t)length, 0) != length)
         *pid = 0; /* only a message lacks the pid then */
     return fd;

@@ -123,10 +123,11 @@ static const struct {
 #define PUSH_METRICS  (sizeof push_metrics / sizeof push_metrics[0])
 #define REMOVED_BYTES 2
 
+/* What was sent of one run is no series: its last success would stay as old as it is. */
 static void put_push(void *texts, struct pt_push_state *state, const char *path)
 {
     (void)path;
-    if (!state)
+    if (!state || state->run)
         return;
     const uint64_t values[PUSH_METRICS] = {state->sent.cpu_ns, state->refused.cpu_ns + state->expired.cpu_ns,
                                            state->removed_bytes, state->success_unix_ns};
@@ -134,8 +135,6 @@ static void put_push(void *texts, struct pt_push_state *state, const char *path)
         struct pt_buffer *text = (struct pt_buffer *)texts + i;
         pt_buffer_text(text, push_metrics[i].name);
         put_label(text, "{", "target", state->target, SIZE_MAX);
-        if (state->run)
-            put_label(text, ",", "run", state->run, SIZE_MAX);
         pt_buffer_text(text, "}");
         if (i == REMOVED_BYTES)
             pt_buffer_format(text, " %" PRIu64 "\n", values[i]);
