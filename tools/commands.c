@@ -450,7 +450,7 @@ static const struct pt_command commands[] = {
      "children.\n"
      "Of a command: whether it could be profiled; it is not run. Without both: of what is started from here, and the "
      "latest run in PYPROF_OUT or ./" PT_DEFAULT_DIRECTORY
-     ".\nThe exit status is 0 if sampling works or would, 1 if not.",
+     ".\nThe exit status is 0 if sampling works, would, or is paused, 1 if not.",
      "pyprof doctor\n"
      "pyprof doctor 4711\n"
      "pyprof doctor -- gunicorn -w 4 app:app"},

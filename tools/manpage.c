@@ -102,7 +102,7 @@ static void put_command(const struct pt_command *command)
     }
     bool judges = command->main == pt_cmd_doctor;
     printf(".SH EXIT STATUS\n0: %s. 1: %s. 2: the command line is wrong.\n",
-           judges ? "sampling works or would" : "done",
+           judges ? "sampling works, would, or is paused" : "done",
            judges ? "it does not" : "the data could not be read or written");
     if (command->runs_command)
         puts("Otherwise that of the command; 127 when it was not found, 126 when it could not be run.");

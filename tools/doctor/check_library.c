@@ -215,9 +215,14 @@ static void why_not_loaded(const struct pt_process_info *subject, const char *en
     }
 }
 
+bool pt_is_unseen(const struct pt_process_info *subject)
+{
+    return !subject->maps || (!*subject->maps && !subject->environment);
+}
+
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings)
 {
-    if (!subject->maps || (!*subject->maps && !subject->environment)) {
+    if (pt_is_unseen(subject)) {
         pt_find(findings, PT_LEVEL_WARN, TOPIC,
                 "what is loaded in this process of user %u, its environment and its files cannot be seen",
                 (unsigned)subject->uid);

@@ -27,6 +27,8 @@ bool pt_check_process(const struct pt_process_info *subject, struct pt_findings 
 /* Adds a failure if the name of an interpreter's file says that it is too old, and returns false. */
 bool pt_check_python_name(const char *path, struct pt_findings *findings);
 
+/* Returns whether this user cannot see what is loaded in the process, nor its environment. */
+bool pt_is_unseen(const struct pt_process_info *subject);
 /* Checks whether the library is in the process, and if not, why. Returns PT_LEVEL_WARN if that cannot be seen. */
 enum pt_level pt_check_library(const struct pt_process_info *subject, struct pt_findings *findings);
 /* Returns whether the loader of a program of this kind would take the library at this path of the subject's root. */

@@ -20,22 +20,37 @@
 #define NAME_COLUMNS    60 /* of children's command lines */
 #define LONGEST_COMMAND 300
 
-static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of)
+/* What is known of a process that no check has found at fault. */
+enum state { SAMPLED, PAUSED, UNSEEN, STATES };
+
+static enum state state_of(const struct pt_process_info *subject)
 {
-    bool works = !pt_findings_first(findings, PT_LEVEL_FAIL);
+    return pt_is_unseen(subject) ? UNSEEN : pt_is_paused(subject) ? PAUSED : SAMPLED;
+}
+
+/* state: what is true of it if nothing has failed. */
+static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of, enum state state)
+{
+    bool failed = pt_findings_first(findings, PT_LEVEL_FAIL), works = !failed && state != UNSEEN;
     if (cli->json && !pt_findings_json(findings, works))
         return PT_EXIT_DATA;
     if (!cli->json) {
         pt_findings_print(findings);
-        printf("%s %s\n", of, works ? "works." : "does not work: see FAIL.");
+        printf("%s ", of);
+        if (failed)
+            puts("does not work: see FAIL.");
+        else if (state == UNSEEN)
+            printf("cannot be seen by user %u.\n", (unsigned)geteuid());
+        else
+            puts(state == PAUSED ? "is paused." : "works.");
     }
     return works ? PT_EXIT_OK : PT_EXIT_DATA;
 }
 
-/* Adds a line for each descendant. Returns how many of them are sampled. */
-static uint32_t check_children(int pid, struct pt_findings *findings)
+/* Adds a line for each descendant, and counts those with Python by their states. */
+static void check_children(int pid, struct pt_findings *findings, uint32_t counts[STATES])
 {
-    uint32_t count, sampled = 0, others = 0;
+    uint32_t count, others = 0;
     int *children = pt_descendants(pid, &count);
     for (uint32_t i = 0; i < count && i < MAX_CHILDREN; i++) {
         struct pt_process_info child;
@@ -53,12 +68,16 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
             pt_find(findings, PT_LEVEL_WARN, "child", "%d (%s): %s", child.pid, command.data, bad->what);
             pt_remedy(findings, "pyprof doctor %d", child.pid);
         } else {
-            bool paused = pt_is_paused(&child);
-            pt_find(findings, paused ? PT_LEVEL_WARN : PT_LEVEL_OK, "child", "%d (%s): %s, %.3f s CPU", child.pid,
-                    command.data, paused ? "paused" : "sampled", (double)child.cpu_ns / 1e9);
-            if (paused)
+            enum state state = state_of(&child);
+            PT_AUTO_BUFFER said = {0};
+            pt_buffer_text(&said, state == PAUSED ? "paused" : state == SAMPLED ? "sampled" : "");
+            if (state == UNSEEN)
+                pt_buffer_format(&said, "cannot be seen by user %u", (unsigned)geteuid());
+            pt_find(findings, state == SAMPLED ? PT_LEVEL_OK : PT_LEVEL_WARN, "child", "%d (%s): %s, %.3f s CPU",
+                    child.pid, command.data, said.data, (double)child.cpu_ns / 1e9);
+            if (state == PAUSED)
                 pt_remedy_pause(&child, findings);
-            sampled++;
+            counts[state]++;
         }
         pt_findings_free(&own);
         pt_process_info_free(&child);
@@ -68,7 +87,6 @@ static uint32_t check_children(int pid, struct pt_findings *findings)
     if (count > MAX_CHILDREN)
         pt_find(findings, PT_LEVEL_OK, "child", "and %u more", count - MAX_CHILDREN);
     free(children);
-    return sampled;
 }
 
 /* Lowers failures to warnings: a shell that is not profiled does no harm if the server that it runs is. */
@@ -90,6 +108,7 @@ static int examine_process(const struct pt_cli *cli, int pid)
 {
     struct pt_process_info subject;
     PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
+    uint32_t counts[STATES] = {0};
     if (!pt_process_info_read(pid, &subject)) {
         pt_find(&findings, PT_LEVEL_FAIL, "process", "there is no process %d", pid);
         pt_remedy(&findings, "if it has ended, 'pyprof report --pid %d' shows what it has left", pid);
@@ -98,14 +117,16 @@ static int examine_process(const struct pt_cli *cli, int pid)
         pt_find(&findings, PT_LEVEL_OK, "process", "%d of user %u: %.*s", pid, (unsigned)subject.uid, LONGEST_COMMAND,
                 command);
         bool run = is_run(&subject), python = !run && pt_check_process(&subject, &findings);
-        if (check_children(pid, &findings) && !python)
+        if (python && !pt_findings_first(&findings, PT_LEVEL_FAIL))
+            counts[state_of(&subject)]++;
+        check_children(pid, &findings, counts);
+        if (!python && counts[SAMPLED] + counts[PAUSED] + counts[UNSEEN])
             excuse(&findings);
         else if (run)
             pt_find(&findings, PT_LEVEL_FAIL, "child", "nothing that it has started is sampled");
         pt_process_info_free(&subject);
     }
-    int status = finish(cli, &findings, "Sampling");
-    return status;
+    return finish(cli, &findings, "Sampling", counts[SAMPLED] ? SAMPLED : counts[PAUSED] ? PAUSED : UNSEEN);
 }
 
 /* Checks what holds for every program that is started from here. */
@@ -131,7 +152,7 @@ static int examine_here(const struct pt_cli *cli, char *const *command)
     pt_check_output(&own, &findings);
     if (!command)
         pt_check_latest(cli, &findings);
-    int status = finish(cli, &findings, command ? "Profiling it" : "Profiling here");
+    int status = finish(cli, &findings, command ? "Profiling it" : "Profiling here", SAMPLED);
     pt_findings_free(&findings);
     pt_process_info_free(&own);
     return status;
