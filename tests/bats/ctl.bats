@@ -157,6 +157,26 @@ cpu_paused() {
     end
 }
 
+@test "a run that was paused from its start to its end: doctor, report and diff say that, and advise nothing that does not help" {
+    begin PYPROF_START=paused
+    uses first
+    "$PYPROF" doctor "$PROGRAM" | unwrapped >said.txt
+    grep -q 'ok profile none yet: a paused process writes each ten seconds' said.txt || fail "$(cat said.txt)"
+    mkdir pyprof.out
+    "$PYPROF" ctl "$PROGRAM" pause
+    wait_until 60 eval 'uses first && has_written'
+    "$PYPROF" report | grep -qx 'Warning: paused (1 process): pyprof ctl resume' || fail "$("$PYPROF" report)"
+    end
+    "$PYPROF" report >said.txt
+    grep -qx 'Warning: no samples: sampling was paused all the time' said.txt || fail "$(cat said.txt)"
+    ! grep -E 'ctl resume|run longer' said.txt || fail "advice"
+    "$PYPROF" doctor | unwrapped >said.txt || fail "$(cat said.txt)"
+    grep -q 'ok profile the latest run, [^(]* 0 samples, for it was paused (' said.txt || fail "$(cat said.txt)"
+    "$PYPROF" ctl pause
+    "$PYPROF" diff pyprof.out pyprof.out 2>said.txt >/dev/null
+    lines_of said.txt 1 'pyprof.out is paused: '
+}
+
 @test "a time in which sampling was paused: report says since when" {
     begin
     uses first

@@ -36,15 +36,20 @@ static void add_notices(const struct pt_profile *profile, const struct pt_proces
 
 static void check_run(const struct pt_profile *profile, const struct pt_run *run, struct pt_findings *findings)
 {
-    uint64_t samples = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        if (profile->processes.items[i].run == run->run)
-            samples += profile->processes.items[i].accounting.samples;
-    bool empty = !samples && run->cpu_ns > WORTH_NS;
+    uint64_t samples = 0, paused_ns = 0;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        const struct pt_accounting *sum = &profile->processes.items[i].accounting;
+        if (profile->processes.items[i].run == run->run) {
+            samples += sum->samples;
+            paused_ns += pt_summary_is_all_paused(sum) ? sum->sampled_ns : 0;
+        }
+    }
+    bool empty = !samples && run->cpu_ns > paused_ns + WORTH_NS;
     pt_find(findings, empty ? PT_LEVEL_FAIL : PT_LEVEL_OK, TOPIC,
-            "the latest run, %.8s: %" PRIu32 " process%s, %.3f s CPU, %" PRIu64 " sample%s (%s)",
+            "the latest run, %.8s: %" PRIu32 " process%s, %.3f s CPU, %" PRIu64 " sample%s%s (%s)",
             pt_string(profile, run->run), run->processes, pt_plural(run->processes, "es"), (double)run->cpu_ns / 1e9,
-            samples, pt_plural(samples, "s"), pt_string(profile, profile->processes.items[run->first].command_line));
+            samples, pt_plural(samples, "s"), !samples && paused_ns ? ", for it was paused" : "",
+            pt_string(profile, profile->processes.items[run->first].command_line));
     if (empty)
         pt_remedy(findings, "while it runs, 'pyprof doctor PID' says why");
     for (uint32_t i = 0; i < profile->processes.count; i++)
@@ -123,6 +128,12 @@ static char *find_log(const struct pt_process_info *subject)
 
 static void say_none(const struct pt_process_info *subject, struct pt_findings *findings)
 {
+    if (pt_is_paused(subject)) {
+        pt_find(
+            findings, PT_LEVEL_OK, TOPIC,
+            "none yet: a paused process writes each ten seconds, and one that is never resumed, nothing at its end");
+        return;
+    }
     if (subject->cpu_ns < WORTH_NS) {
         pt_find(findings, PT_LEVEL_OK, TOPIC,
                 "none yet: a file appears with the first sample, and the process has used %.3f s CPU",

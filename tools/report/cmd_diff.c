@@ -156,7 +156,7 @@ static uint32_t latest_runs(const struct pt_cli *cli, char *const *directory, ch
 {
     const struct pt_load_request any = {.keep = PT_KEEP_SUMS,
                                         .typed = cli->request.typed,
-                                        .messages = &pt_messages_to_stderr,
+                                        .messages = cli->request.messages,
                                         .paths = directory,
                                         .path_count = directory != NULL};
     struct pt_profile *profile = pt_load(&any);
@@ -301,8 +301,24 @@ static int compare(struct job *job)
     return status;
 }
 
-int pt_cmd_diff(const struct pt_cli *cli)
+/* Says a line once: several loads may be of the same directory. */
+static void say_once(void *data, const char *text)
 {
+    struct pt_buffer *said = data;
+    if (said->data && strstr(said->data, text))
+        return;
+    pt_buffer_format(said, "%s\n", text);
+    pt_message("%s", text);
+}
+
+int pt_cmd_diff(const struct pt_cli *typed)
+{
+    PT_AUTO_BUFFER said = {0};
+    struct pt_messages once = pt_messages_to_stderr;
+    struct pt_cli own = *typed, *cli = &own;
+    once.message = say_once;
+    once.data = &said;
+    own.request.messages = &once;
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
     struct pt_load_request requests[] = {cli->request, cli->request};
     if (cli->argument_count > 2) {

@@ -10,6 +10,7 @@
 #include "../base/memory.h"
 #include "../base/numbers.h"
 #include "../load/control_file.h"
+#include "../load/runs.h"
 
 /* Above these shares (per cent) a reader should know before believing the figures. */
 #define UNSAMPLED_PERCENT  5.0
@@ -122,6 +123,11 @@ static void __attribute__((format(printf, 2, 3))) warn(const struct warnings *wa
 static bool costs_much(const struct pt_accounting *sum, uint32_t processes)
 {
     return pt_percent(sum->own_ns, sum->cpu_ns) > OWN_PERCENT && sum->own_ns > START_NS * processes;
+}
+
+bool pt_summary_is_all_paused(const struct pt_accounting *sum)
+{
+    return !sum->samples && sum->sampled_ns > sum->estimated_ns;
 }
 
 static bool is_uneven(const struct pt_accounting *sum)
@@ -254,12 +260,14 @@ static void warn_of_subinterpreters(const struct warnings *warnings, const struc
              unpaired);
 }
 
-/* Compares what the log says was written with what was found in it. */
 static void warn_of_pause(const struct warnings *warnings, const struct pt_profile *profile, uint32_t only)
 {
     uint32_t paused = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused;
+    for (uint32_t i = 0; i < profile->processes.count; i++) {
+        enum pt_end end = pt_end_of(profile, i);
+        bool may_run = end == PT_END_RUNNING || end == PT_END_UNKNOWN;
+        paused += (only == PT_NONE || only == i) && profile->processes.items[i].paused && may_run;
+    }
     if (!paused)
         return;
     const struct pt_load_request *request = profile->request;
@@ -272,6 +280,7 @@ static void warn_of_pause(const struct warnings *warnings, const struct pt_profi
     warn(warnings, "paused (%" PRIu32 " process%s): %s", paused, pt_plural(paused, "es"), command.data);
 }
 
+/* Compares what the log says was written with what was found in it. */
 static void warn_of_missing(const struct warnings *warnings, uint64_t found, const struct pt_accounting *raw)
 {
     uint64_t written = raw->sampled_ns + raw->unsampled_ns + raw->lost_ns + raw->thread_exit_ns;
@@ -387,7 +396,9 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     if (without_python)
         warn(&warnings, "no Python was recognised in %u of %u processes: native functions only", without_python,
              checked);
-    if (!without_sums && sum.samples < FEW_SAMPLES)
+    if (!without_sums && pt_summary_is_all_paused(&sum))
+        warn(&warnings, "no samples: sampling was paused all the time");
+    else if (!without_sums && sum.samples < FEW_SAMPLES)
         warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
              costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
     warn_of_shares(&warnings, &sum, checked, has_ticks(profile, only));

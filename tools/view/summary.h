@@ -25,6 +25,11 @@ uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t proces
  * the CPU time of the stacks: what profiling cost, and what a selection leaves out, is not in these. */
 void pt_summary_append_accounting(const struct pt_profile *profile, struct pt_buffer *line);
 
+/* Returns whether what was sampled of it is all of pauses by PYPROF_START or `pyprof ctl`, in which there are no
+ * samples.
+ */
+bool pt_summary_is_all_paused(const struct pt_accounting *sum);
+
 /* Returns whether so much was sampled at the kernel's clock ticks alone, in threads that wait often, that shares can be
  * wrong by more than chance. */
 bool pt_summary_is_uneven(const struct pt_profile *profile);
