@@ -210,6 +210,9 @@ cpu_paused() {
     begin
     uses first
     has_written
+    "$PYPROF" ctl pause --for 1h
+    "$PYPROF" report 2>said.txt >/dev/null
+    grep -qE ' taken there until 20[0-9-]+ [0-9:]+, or until: pyprof ctl pyprof.out resume$' said.txt || fail "$(cat said.txt)"
     "$PYPROF" ctl pause --for 1s >said.txt
     grep -q '^1 process: paused for 1 s$' said.txt || fail "$(cat said.txt)"
     uses second

@@ -45,14 +45,22 @@ char *pt_control_text(const char *directory)
     return NULL;
 }
 
-bool pt_control_pauses(const char *directory, const struct pp_control_scope *process, bool starts_paused)
+/* Returns until when, in seconds of CLOCK_REALTIME, the process is paused; 0: it is not. */
+static uint64_t paused_until(const char *directory, const struct pp_control_scope *process, bool starts_paused)
 {
     static const struct pp_control_scope all;
     struct pp_control_orders orders = pp_control_default(starts_paused);
     PT_AUTO_FREE char *text = pt_control_text(directory);
     if (text)
         pp_control_read(text, process ? process : &all, starts_paused, &orders);
-    return pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND);
+    if (!pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND))
+        return 0;
+    return orders.paused ? orders.until_unix_s : PP_CONTROL_NEVER;
+}
+
+bool pt_control_pauses(const char *directory, const struct pp_control_scope *process, bool starts_paused)
+{
+    return paused_until(directory, process, starts_paused) != 0;
 }
 
 void pt_append_resume(struct pt_buffer *text, const char *directory)
@@ -64,9 +72,16 @@ void pt_append_resume(struct pt_buffer *text, const char *directory)
 
 bool pt_append_pause(struct pt_buffer *text, const char *directory)
 {
-    if (!pt_control_pauses(directory, NULL, false))
+    uint64_t until_s = paused_until(directory, NULL, false);
+    if (!until_s)
         return false;
-    pt_buffer_format(text, "%s is paused: no samples are taken there until: ", directory);
+    pt_buffer_format(text, "%s is paused: no samples are taken there until", directory);
+    if (until_s != PP_CONTROL_NEVER) {
+        pt_buffer_text(text, " ");
+        pt_buffer_time(text, until_s * NS_PER_SECOND);
+        pt_buffer_text(text, ", or until");
+    }
+    pt_buffer_text(text, ": ");
     pt_append_resume(text, directory);
     return true;
 }
