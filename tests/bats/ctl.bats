@@ -177,6 +177,27 @@ cpu_paused() {
     lines_of said.txt 1 'pyprof.out is paused: '
 }
 
+@test "report --by task: what ran while sampling was paused is a row of its own, after the tasks" {
+    profiled "$PYTHON" -c 'import asyncio, os, subprocess, time
+def use():
+    end = time.thread_time() + 0.6
+    while time.thread_time() < end: sum(range(1000))
+def ctl(action):
+    subprocess.run([os.environ["PYPROF"], "ctl", str(os.getpid()), action], check=True, stdout=subprocess.DEVNULL)
+async def work():
+    use()
+async def main():
+    await asyncio.create_task(work())
+    ctl("pause")
+    use()
+    ctl("resume")
+    await asyncio.create_task(work())
+asyncio.run(main())'
+    "$PYPROF" report --by task >said.txt
+    [ "$(grep -oE '  (work|\[paused\]|\(none\)) ' said.txt | head -n 2 | tr -d '\n')" = '  work   [paused] ' ] || fail "$(cat said.txt)"
+    grep -qE '^ +0\.[4-9][0-9]* s .*  \[paused\] ' said.txt || fail "$(cat said.txt)"
+}
+
 @test "a time in which sampling was paused: report says since when" {
     begin
     uses first

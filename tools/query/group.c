@@ -198,15 +198,19 @@ bool pt_has_outside(const char *by)
 struct pt_group pt_group_without_imports(struct pt_profile *profile, const char *by)
 {
     struct pt_group group = pt_group_by(profile, by);
-    if (!pt_has_outside(by))
+    if (group.of != PT_GROUP_OF_LABELS)
         return group;
-    group.imports = pt_intern_text(profile, PT_IMPORTS);
-    group.in_import = pt_alloc(profile->nodes.count, sizeof *group.in_import);
+    uint32_t imports = pt_has_outside(by) ? pt_intern_text(profile, PT_IMPORTS) : 0;
+    uint32_t paused = pt_intern_text(profile, PP_PSEUDO_PAUSED);
+    group.apart = pt_alloc(profile->nodes.count, sizeof *group.apart);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         const struct pt_frame *frame = &profile->frames.items[node->frame];
-        group.in_import[i] =
-            group.in_import[node->parent] || (frame->kind == PP_FRAME_PYTHON && pt_is_importlib(profile, frame));
+        group.apart[i] = group.apart[node->parent];
+        if (frame->kind == PP_FRAME_PYTHON && pt_is_importlib(profile, frame))
+            group.apart[i] = imports;
+        else if (frame->kind == PP_FRAME_PSEUDO && frame->subject == paused)
+            group.apart[i] = paused;
     }
     return group;
 }
@@ -214,7 +218,7 @@ struct pt_group pt_group_without_imports(struct pt_profile *profile, const char 
 void pt_group_free(struct pt_group *group)
 {
     free(group->values);
-    free(group->in_import);
+    free(group->apart);
     *group = (struct pt_group){0};
 }
 

@@ -43,16 +43,17 @@ struct pt_group {
     /* The stack of what PYPROF_TRACES=…,only did not select, and its value where there is no other: nothing is known of
      * it that would be none. 0: all was selected. */
     uint32_t not_selected_node, not_selected;
-    /* Imports have a value of their own where nothing else is known of them: a service imports before it serves. */
-    bool *in_import; /* by node; NULL: they have none */
-    uint32_t imports;
+    /* Imports have a value of their own where nothing else is known of them (a service imports before it serves), and
+     * so has what ran while sampling was paused. By node, 0: none; NULL: they have none. */
+    uint32_t *apart;
 };
 
 /* Samples must have what it is made of: pt_load_request's `by`. Nodes, threads and label sets that the profile gets
  * later have no value. pt_group_free ends it. */
 struct pt_group pt_group_by(struct pt_profile *profile, const char *by);
 
-/* Groups likewise, with imports apart where servers and event loops run what has no value. */
+/* Groups likewise, with imports apart where servers and event loops run what has no value, and pauses where labels say
+ * whose a sample is. */
 #define PT_IMPORTS "[imports]"
 struct pt_group pt_group_without_imports(struct pt_profile *profile, const char *by);
 
@@ -65,8 +66,8 @@ static inline uint32_t pt_group_value(const struct pt_group *group, const struct
     uint32_t value = group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
                                    : group->of == PT_GROUP_OF_THREAD ? sample->thread
                                                                      : sample->node];
-    if (!value && group->in_import && group->in_import[sample->node])
-        return group->imports;
+    if (!value && group->apart && group->apart[sample->node])
+        return group->apart[sample->node];
     return value || sample->node != group->not_selected_node ? value : group->not_selected;
 }
 

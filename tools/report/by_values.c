@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "../../preload/common/label_kinds.h"
+#include "../../preload/common/pseudo_frames.h"
 #include "../model/http_requests.h"
 #include "../query/group.h"
 #include "../view/summary.h"
@@ -63,6 +64,7 @@ static enum pt_by_rank rank_of(const struct pt_profile *profile, uint32_t value)
     return !value                                ? PT_BY_NONE
            : strcmp(text, PP_UNKNOWN_ROUTE) == 0 ? PT_BY_UNKNOWN_ROUTE
            : strcmp(text, PT_IMPORTS) == 0       ? PT_BY_IMPORTS
+           : strcmp(text, PP_PSEUDO_PAUSED) == 0 ? PT_BY_PAUSED
                                                  : PT_BY_VALUE;
 }
 

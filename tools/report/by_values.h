@@ -9,7 +9,7 @@
 #include "request_columns.h"
 
 /* What is no value, in the order of its rows, which come last. */
-enum pt_by_rank { PT_BY_VALUE, PT_BY_IMPORTS, PT_BY_UNKNOWN_ROUTE, PT_BY_NONE };
+enum pt_by_rank { PT_BY_VALUE, PT_BY_IMPORTS, PT_BY_PAUSED, PT_BY_UNKNOWN_ROUTE, PT_BY_NONE };
 
 struct pt_by_value {
     uint32_t value; /* string; 0: none */
@@ -34,8 +34,9 @@ struct pt_by_values {
 };
 
 /* Returns the values, those with most CPU time first, or as --sort says; of one process or thread only, unless PT_NONE.
- * For people, tasks and greenlets whose names differ in their numbers only are joined; imports are apart where else
- * nothing is known of them; and they, what has no route and what has no value come last. The caller frees items. */
+ * For people, tasks and greenlets whose names differ in their numbers only are joined; imports and pauses are apart
+ * where else nothing is known of them; and they, what has no route and what has no value come last. The caller frees
+ * items. */
 struct pt_by_values pt_by_values_of(const struct pt_report *report, const char *by, uint32_t process, uint32_t thread,
                                     bool for_people);
 

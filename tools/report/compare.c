@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "../export/export.h"
 #include "../load/runs.h"
 #include "../model/frame_text.h"
@@ -186,22 +187,28 @@ static void add_groups(struct pt_comparison *comparison, int side)
     }
 }
 
+/* How often a service starts, or is paused, is no change of it. */
+static bool is_apart_of_values(const char *text)
+{
+    return strcmp(text, PT_IMPORTS) == 0 || strcmp(text, PP_PSEUDO_PAUSED) == 0;
+}
+
 static void drop_uncounted(struct pt_comparison *comparison)
 {
-    uint32_t count = comparison->function_count, kept = 0, imports = 0;
+    uint32_t count = comparison->function_count, kept = 0, apart = 0;
     for (uint32_t i = 0; i < count; i++) {
         const struct pt_change *change = &comparison->functions[i].self;
         if (change->requests[0] && change->requests[1])
             comparison->functions[kept++] = comparison->functions[i];
         else if (strcmp(comparison->functions[i].text, PT_NO_GROUP) == 0)
             comparison->without_group = true;
-        else if (strcmp(comparison->functions[i].text, PT_IMPORTS) == 0)
-            imports = 1;
+        else if (is_apart_of_values(comparison->functions[i].text))
+            apart++;
         else if (strcmp(comparison->functions[i].text, PP_UNKNOWN_ROUTE) == 0)
             comparison->without_route = true;
     }
     comparison->function_count = kept;
-    comparison->uncounted = count - kept - imports;
+    comparison->uncounted = count - kept - apart;
 }
 
 /* A change of CPU time is one only if it is not within what both sides are unsure of: the share of a function changes
@@ -298,7 +305,7 @@ static void mark(struct pt_comparison *comparison)
     for (uint32_t i = 0; i < comparison->function_count; i++) {
         struct pt_compared *one = &comparison->functions[i];
         one->self.chance = one->total.chance = one->clock.chance = 1;
-        if (comparison->group && strcmp(one->text, PT_IMPORTS) == 0) /* how often a service starts is no change of it */
+        if (comparison->group && is_apart_of_values(one->text))
             continue;
         test_samples(comparison, &tests, &one->self);
         if (!is_leaf(one))

@@ -77,9 +77,10 @@ static bool has_imports(const struct pt_report *report)
 {
     PT_AUTO(pt_group_free) struct pt_group group = pt_group_without_imports(report->profile, PP_KEY_ENDPOINT);
     uint64_t ns = 0;
+    uint32_t imports = pt_intern_text(report->profile, PT_IMPORTS);
     for (uint32_t i = 0; i < report->profile->samples.count; i++) {
         const struct pt_sample *sample = &report->profile->samples.items[i];
-        ns += group.in_import[sample->node] ? sample->cpu_ns : 0;
+        ns += group.apart[sample->node] == imports ? sample->cpu_ns : 0;
     }
     return pt_percent(ns, report->whole_ns) >= IMPORTS_FROM;
 }
