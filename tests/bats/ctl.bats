@@ -104,7 +104,7 @@ cpu_paused() {
     grep -q "PYPROF_START=paused, and no 'pyprof ctl resume' came" said.txt || fail "run: $(cat said.txt)"
     # It is found by the directory to be, too.
     "$PYPROF" ctl status >said.txt
-    lines_of said.txt 1 "^1 process that has written nothing so far: $PROGRAM\$"
+    lines_of said.txt 1 "^1 process that has written nothing so far, paused: $PROGRAM\$"
     "$PYPROF" ctl pyprof.out/ resume >said.txt
     lines_of said.txt 1 "^1 process .*: ($PROGRAM|sampled again)\$"
     for _ in $(seq 100); do

@@ -129,7 +129,7 @@ static bool find_process(struct subject *subject, const char *text)
         fallback = unused;
     }
     subject->scope = (struct pp_control_scope){(uint64_t)process.pid_inside, process.start_ticks};
-    subject->starting = (struct pt_starting){0, process.pid, process.uid, process.gid};
+    subject->starting = (struct pt_starting){0, 0, process.pid, process.uid, process.gid};
     return true;
 }
 
@@ -291,7 +291,11 @@ static int show_status(const struct pt_cli *cli, const struct subject *subject)
         print_rows(&running, written);
     else if (!subject->starting.count)
         printf("No process that runs has written to %s.\n", subject->directory);
-    print_starting(&subject->starting, "");
+    PT_AUTO_BUFFER paused = {0};
+    pt_buffer_text(&paused, subject->starting.paused ? ", paused" : "");
+    if (subject->starting.paused < subject->starting.count && paused.length)
+        pt_buffer_format(&paused, " %" PRIu32 " of them", subject->starting.paused);
+    print_starting(&subject->starting, paused.data);
     return PT_EXIT_OK;
 }
 

@@ -144,7 +144,8 @@ static void check_process(struct pt_starting *starting, const char *directory, i
     PT_AUTO_FREE char *inside = pt_output_directory(&process);
     PT_AUTO_FREE char *path = pt_process_info_path(&process, inside);
     if (is_same_place(path, directory) && !pt_has_log(directory, process.pid_inside))
-        *starting = (struct pt_starting){starting->count + 1, pid, process.uid, process.gid};
+        *starting = (struct pt_starting){starting->count + 1, starting->paused + pt_is_paused(&process), pid,
+                                         process.uid, process.gid};
 }
 
 struct pt_starting pt_starting_find(const char *directory)

@@ -25,8 +25,8 @@ void pt_running_free(struct pt_running *running);
 
 /* Processes that write to a directory and have written nothing so far, as those that were started paused. */
 struct pt_starting {
-    uint32_t count;
-    int pid; /* of one of them, and its owner */
+    uint32_t count, paused; /* paused: so many of them are */
+    int pid;                /* of one of them, and its owner */
     uid_t uid;
     gid_t gid;
 };
