@@ -535,6 +535,8 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$PYPROF" push --
 }
 
 @test "--status says whose a state is, whether a pusher runs for it, and what to remove of a URL that was mistyped" {
+    ! "$PYPROF" push --status missing >status.txt 2>push.err || fail "status 0: $(cat status.txt)"
+    lines_of push.err 1 '^pyprof: missing: No such file or directory$'
     serve
     start_pusher
     has_pushed() {

@@ -145,7 +145,10 @@ static int compare_lines(const void *a, const void *b)
 static int show_status(const char *directory, bool as_json)
 {
     struct status_lines lines = {.directory = directory};
-    if (!pt_can_list(directory))
+    bool missing = access(directory, F_OK) != 0;
+    if (missing)
+        pt_error("%s: %s", directory, pt_read_error(errno));
+    if (missing || !pt_can_list(directory))
         return PT_EXIT_DATA;
     if (as_json) {
         struct pt_json json = pt_json_document(stdout);
