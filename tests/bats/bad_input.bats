@@ -192,7 +192,7 @@ END
     chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR" pyprof.out
     setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" --version >out.txt || skip "pyprof is out of reach for other users"
     setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" report pyprof.out 2>err.txt && fail "it could read"
-    lines_of err.txt 1 'cannot be opened \(.*\.pyprof: Permission denied\)'
+    lines_of err.txt 1 'cannot be opened \(.*\.pyprof: Permission denied: run pyprof as .*\)'
 }
 
 @test "pyprof: --help and --version" {

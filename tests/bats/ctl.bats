@@ -211,16 +211,17 @@ asyncio.run(main())'
     end
 }
 
-@test "a directory that this user may not list: ctl, push and serve say so" {
+@test "a directory that this user may not list: commands say so, and what to do" {
     [ "$(id -u)" = 0 ] || skip "only root can take a directory away"
     open=$(mktemp -d "$BATS_TMPDIR/open.XXXXXX")
     chmod 755 "$open"
     cp "$PYPROF" "$open/pyprof"
     mkdir -m 711 "$open/closed"
-    for words in "ctl $open/closed status" "ctl $open/closed pause" "push --status $open/closed" "serve --listen 127.0.0.1:0 $open/closed"; do
+    for words in "ctl $open/closed status" "ctl $open/closed pause" "push --status $open/closed" "serve --listen 127.0.0.1:0 $open/closed" \
+        "top --count 1 $open/closed" "report $open/closed" "compact $open/closed" "report"; do
         result=0
         # shellcheck disable=SC2086
-        (cd / && timeout 20 setpriv --reuid 65534 --regid 65534 --clear-groups "$open/pyprof" $words) >said.txt 2>&1 || result=$?
+        (cd / && PYPROF_OUT=$open/closed timeout 20 setpriv --reuid 65534 --regid 65534 --clear-groups "$open/pyprof" $words) >said.txt 2>&1 || result=$?
         [ "$result" = 1 ] || fail "status $result: $words: $(cat said.txt)"
         lines_of said.txt 1 "^pyprof: $open/closed: Permission denied: run pyprof as the user that it belongs to, or as root\$"
     done

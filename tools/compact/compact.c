@@ -224,7 +224,7 @@ bool pt_compact(const char *directory, uint64_t now_unix_ns, const struct pt_mes
     of.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int count = of.directory < 0 ? -1 : scandir(directory, &entries, NULL, alphasort);
     if (count < 0)
-        pt_message_to(messages, "%s: %s", directory, strerror(errno));
+        pt_message_to(messages, "%s: %s", directory, pt_read_error(errno));
     bool locked = count >= 0 && flock(of.directory, LOCK_EX | LOCK_NB) == 0;
     if (count >= 0 && !locked)
         pt_message_to(messages, "%s: another compaction is at work there: nothing was done", directory);

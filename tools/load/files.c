@@ -182,7 +182,8 @@ bool pt_files_add(struct pt_files *files, const char *path, bool named)
         find_end(files, file);
         file->foreign = is_foreign(path, &file->owner) && !named;
     } else if (named) {
-        pt_message_to(files->messages, "%s: %s", path, data || !error ? pt_read_result_text(result) : strerror(error));
+        pt_message_to(files->messages, "%s: %s", path,
+                      data || !error ? pt_read_result_text(result) : pt_read_error(error));
     } else {
         unsigned reason = data || !error ? result : PT_READ_OK;
         files->unusable++;
@@ -216,7 +217,7 @@ void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *fil
         pt_buffer_format(text, "%s%" PRIu32 " file%s that %s (%s%s", first ? "" : ", ", count, count == 1 ? "" : "s",
                          count == 1 ? one[i] : several[i], files->reasons[i].path, count == 1 ? "" : " …");
         pt_buffer_format(text, files->reasons[i].error && i == PT_READ_OK ? ": %s)" : ")",
-                         strerror(files->reasons[i].error));
+                         pt_read_error(files->reasons[i].error));
         first = false;
     }
 }
@@ -243,11 +244,17 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     return count;
 }
 
+const char *pt_read_error(int error)
+{
+    return error == EACCES ? "Permission denied: run pyprof as the user that it belongs to, or as root"
+                           : strerror(error);
+}
+
 bool pt_can_list(const char *directory)
 {
     if (pt_each_log(directory, NULL, NULL) >= 0 || errno != EACCES)
         return true;
-    pt_error("%s: %s: run pyprof as the user that it belongs to, or as root", directory, strerror(errno));
+    pt_error("%s: %s", directory, pt_read_error(errno));
     return false;
 }
 

@@ -71,6 +71,9 @@ void pt_files_append_unusable(struct pt_buffer *text, const struct pt_files *fil
  * number, -1 if the directory cannot be read. */
 int pt_each_log(const char *directory, void (*each)(void *argument, const char *path), void *argument);
 
+/* Returns why a file or directory cannot be read, with what to do where another user may. */
+const char *pt_read_error(int error);
+
 /* Returns false after a message if this user may not list the directory: then nothing can be said of what is there. */
 bool pt_can_list(const char *directory);
 

@@ -29,14 +29,14 @@ static bool add_path(struct pt_files *files, const char *path, const char *run)
 {
     struct stat status;
     if (stat(path, &status) != 0) {
-        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
+        pt_message_to(files->messages, "%s: %s", path, pt_read_error(errno));
         return false;
     }
     if (!S_ISDIR(status.st_mode))
         return pt_files_add(files, path, true);
     int count = add_directory(files, path, run);
     if (count < 0)
-        pt_message_to(files->messages, "%s: %s", path, strerror(errno));
+        pt_message_to(files->messages, "%s: %s", path, pt_read_error(errno));
     if (count == 0)
         pt_message_to(files->messages,
                       "%s: no profile in this directory: record one with 'pyprof run -o %s -- python app.py'", path,
@@ -48,7 +48,8 @@ static bool add_path(struct pt_files *files, const char *path, const char *run)
 static bool add_default(struct pt_files *files, const char *run, char *const *typed)
 {
     PT_AUTO_FREE char *directory = pt_default_directory(), *fallback = pt_fallback_directory();
-    bool found = add_directory(files, directory, run) > 0;
+    int count = add_directory(files, directory, run);
+    bool found = count > 0, closed = count < 0 && errno == EACCES;
     PT_AUTO_FREE char *latest = found ? NULL : pt_fallback_latest(fallback);
     PT_AUTO_BUFFER command = {0};
     pt_buffer_text(&command, typed ? "pyprof " : "pyprof report ");
@@ -57,7 +58,9 @@ static bool add_default(struct pt_files *files, const char *run, char *const *ty
         pt_buffer_text(&command, " ");
     }
     pt_append_argument(&command, fallback);
-    if (!found && run)
+    if (closed)
+        pt_message_to(files->messages, "%s: %s", directory, pt_read_error(EACCES));
+    else if (!found && run)
         pt_message_to(files->messages, "%s: no such file or directory, and no profile in %s that could have this run",
                       run, directory);
     else if (latest)

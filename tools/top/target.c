@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "../doctor/checks.h"
+#include "../load/files.h"
 #include "../model/selection.h"
 
 #define CLOCKS_APART UINT64_C(2000000000) /* a log is not older than its process, give or take this */
@@ -144,8 +145,9 @@ bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
 {
     *target =
         (struct pt_target){.pids = cli->request.select.pid, .request = cli->request, .lock = PTHREAD_MUTEX_INITIALIZER};
+    PT_AUTO_FREE char *directory = cli->request.path_count ? NULL : pt_default_directory();
     if (!is_pid(cli))
-        return true;
+        return pt_can_list(directory ? directory : cli->request.paths[0]);
     struct pt_process_info subject;
     target->pid = atoi(cli->arguments[0]);
     if (!pt_process_info_read(target->pid, &subject)) {
