@@ -152,6 +152,16 @@ END
     kill "$parent"
 }
 
+@test "in a directory of several runs it says, as report does, how many are left out" {
+    start 1
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
+    "$PYPROF" top --count 1 >top.txt
+    grep -qx '1 other run left out (--all merges them, --run ID chooses one)' top.txt || fail "$(cat top.txt)"
+    "$PYPROF" top --count 1 --all >top.txt
+    ! grep 'left out' top.txt || fail "all are shown"
+    stop
+}
+
 @test "of a run that is over: the seconds that export says, to the last decimal" {
     start 2
     stop

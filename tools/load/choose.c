@@ -233,19 +233,20 @@ static int by_run(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* Returns how many runs there are in directories besides this one and its repeats. */
-static uint32_t count_other_runs(const struct pt_files *files, const char *run)
+void pt_files_append_others(struct pt_buffer *text, const struct pt_files *files, const char *run)
 {
     char **ids = pt_alloc((size_t)files->count + 1, sizeof *ids);
     uint32_t count = 0, runs = 0;
     for (uint32_t i = 0; i < files->count; i++)
-        if (!files->items[i].named && !pt_are_repeats(files->items[i].run, run))
+        if (!files->items[i].named && !files->items[i].foreign && !pt_are_repeats(files->items[i].run, run))
             ids[count++] = files->items[i].run;
     qsort(ids, count, sizeof *ids, by_run);
     for (uint32_t i = 0; i < count; i++)
         runs += !i || !pt_are_repeats(ids[i - 1], ids[i]);
     free(ids);
-    return runs;
+    if (runs)
+        pt_buffer_format(text, "%" PRIu32 " other run%s left out (--all merges them, --run ID chooses one)", runs,
+                         pt_plural(runs, "s"));
 }
 
 /* Returns the file of a directory whose process began last, of those that may have something of this time. */
@@ -275,8 +276,9 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
     if (!latest || request->all)
         return true;
     PT_AUTO_FREE char *run = pt_strndup(latest->run, strnlen(latest->run, PT_REPEATED_LENGTH));
-    uint32_t owner = latest->owner, others = count_other_runs(files, run);
-    PT_AUTO_BUFFER text = {0};
+    uint32_t owner = latest->owner;
+    PT_AUTO_BUFFER text = {0}, others = {0};
+    pt_files_append_others(&others, files, run);
     bool last = latest == latest_of(files, 0, UINT64_MAX);
     pt_buffer_format(&text, "showing the latest run%s, %.8s", last ? "" : " of that time", run);
     if (owner != geteuid()) {
@@ -284,10 +286,9 @@ bool pt_files_choose(struct pt_files *files, const struct pt_load_request *reque
         append_user(&text, owner);
     }
     drop_unless_run(files, run, false);
-    if (others)
-        pt_buffer_format(&text, "; %u other run%s left out (--all merges them, --run ID chooses one)", others,
-                         pt_plural(others, "s"));
-    if (others || owner != geteuid())
+    if (others.length)
+        pt_buffer_format(&text, "; %s", others.data);
+    if (others.length || owner != geteuid())
         pt_message_to(files->messages, "%s", text.data);
     return true;
 }

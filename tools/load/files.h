@@ -53,6 +53,9 @@ struct pt_files {
  * a message if none is left. */
 bool pt_files_choose(struct pt_files *files, const struct pt_load_request *request);
 
+/* Appends how many runs directories have besides this one and its repeats, and how these are seen; nothing if none. */
+void pt_files_append_others(struct pt_buffer *text, const struct pt_files *files, const char *run);
+
 /* Leaves out runs that another user may have made up, all files of which are foreign, and says so. Returns the number
  * of files left out. */
 uint32_t pt_files_drop_foreign(struct pt_files *files);

@@ -95,6 +95,10 @@ static void draw_header(struct page *page, const struct pt_live *live)
     if (losses->damaged_blocks || losses->missing_blocks || losses->damaged_records || live->follow->unusable)
         pt_buffer_text(&page->line, "; parts of the logs cannot be read");
     end_line(page, PT_STYLE_PLAIN);
+    if (live->follow->run)
+        pt_files_append_others(&page->line, &live->follow->files, live->follow->run);
+    if (page->line.length)
+        end_line(page, PT_STYLE_PLAIN);
 }
 
 static void draw_status(struct page *page, const struct pt_live *live)
