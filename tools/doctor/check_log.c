@@ -129,9 +129,7 @@ static char *find_log(const struct pt_process_info *subject)
 static void say_none(const struct pt_process_info *subject, struct pt_findings *findings)
 {
     if (pt_is_paused(subject)) {
-        pt_find(
-            findings, PT_LEVEL_OK, TOPIC,
-            "none yet: a paused process writes each ten seconds, and one that is never resumed, nothing at its end");
+        pt_find(findings, PT_LEVEL_OK, TOPIC, "none yet: a paused process writes each ten seconds");
         return;
     }
     if (subject->cpu_ns < WORTH_NS) {

@@ -20,7 +20,7 @@
 #define NAME_COLUMNS    60 /* of children's command lines */
 #define LONGEST_COMMAND 300
 
-/* What is known of a process that no check has found at fault. */
+/* A process that no check finds at fault is in one of these states. */
 enum state { SAMPLED, PAUSED, UNSEEN, STATES };
 
 static enum state state_of(const struct pt_process_info *subject)
@@ -28,7 +28,7 @@ static enum state state_of(const struct pt_process_info *subject)
     return pt_is_unseen(subject) ? UNSEEN : pt_is_paused(subject) ? PAUSED : SAMPLED;
 }
 
-/* state: what is true of it if nothing has failed. */
+/* Prints all, and the verdict: the state, if nothing has failed. Returns the exit status. */
 static int finish(const struct pt_cli *cli, const struct pt_findings *findings, const char *of, enum state state)
 {
     bool failed = pt_findings_first(findings, PT_LEVEL_FAIL), works = !failed && state != UNSEEN;
