@@ -189,6 +189,8 @@ async def work():
 async def main():
     await asyncio.create_task(work())
     ctl("pause")
+    while open("/proc/self/timers").read():
+        time.sleep(0.01)
     use()
     ctl("resume")
     await asyncio.create_task(work())
@@ -309,6 +311,7 @@ not_obeyed() {
         [ ! -s err.txt ] || break
     done
     [ "$(timers)" != 0 ] || fail "it is obeyed: $1"
+    "$PYPROF" doctor "$PROGRAM" | grep -qx 'Sampling works.' || fail "doctor: $("$PYPROF" doctor "$PROGRAM")"
     end "pyprof: $PWD/pyprof.out/control is not obeyed: $1"
 }
 

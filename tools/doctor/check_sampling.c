@@ -173,7 +173,8 @@ bool pt_is_paused(const struct pt_process_info *subject)
     const char *start = pt_process_info_variable(subject, pp_setting_names[PP_SETTING_START]);
     const struct pp_control_scope own = {(uint64_t)subject->pid_inside, subject->start_ticks};
     PT_AUTO_FREE char *inside = pt_output_directory(subject), *directory = pt_process_info_path(subject, inside);
-    return pt_control_pauses(directory, &own, start && strcmp(start, "paused") == 0);
+    return pt_control_pauses(directory, &own, start && strcmp(start, "paused") == 0) &&
+           !read_timers(subject->pid).count; /* it may not obey the file */
 }
 
 void pt_remedy_pause(const struct pt_process_info *subject, struct pt_findings *findings)

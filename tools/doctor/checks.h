@@ -37,7 +37,7 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
 /* Returns the entry of LD_PRELOAD that is this library; NULL if there is none. The caller frees. */
 char *pt_preload_entry(const char *value);
 
-/* Returns whether the control file of its directory, or PYPROF_START, has the process take no samples. */
+/* Returns whether the control file of its directory, or PYPROF_START, has the process take no samples, and it obeys. */
 bool pt_is_paused(const struct pt_process_info *subject);
 /* Sets what ends that as the remedy: the order for all of its directory, if that is paused; else for it alone. */
 void pt_remedy_pause(const struct pt_process_info *subject, struct pt_findings *findings);
