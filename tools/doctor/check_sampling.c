@@ -179,10 +179,10 @@ bool pt_is_paused(const struct pt_process_info *subject)
 
 void pt_remedy_pause(const struct pt_process_info *subject, struct pt_findings *findings)
 {
-    PT_AUTO_FREE char *directory = pt_output_directory(subject);
+    PT_AUTO_FREE char *inside = pt_output_directory(subject), *directory = pt_process_info_path(subject, inside);
     PT_AUTO_BUFFER command = {0};
     if (pt_control_pauses(directory, NULL, false))
-        pt_append_resume(&command, directory);
+        pt_append_resume(&command, inside);
     else
         pt_buffer_format(&command, "pyprof ctl %d resume", subject->pid);
     pt_remedy(findings, "%s", command.data);

@@ -25,7 +25,7 @@
 #define UNKNOWN_ROUTE_FROM 5.0
 #define SMALL_SHARE        0.1 /* whose range is said */
 #define LARGE_SHARE        0.5
-#define RAGGED             12 /* columns that a line may leave free, with what it is indented */
+#define RAGGED             12 /* columns of a wrapped line that may be empty: its indent, and a word that did not fit */
 #define RANGE_FROM         10 /* samples: fewer tell no range */
 
 /* What follows the table. */

@@ -411,8 +411,9 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     uint64_t missing = pt_summary_missing_ns(profile, only);
     if (missing)
         warn(&warnings,
-             "%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
-             pt_seconds(missing), sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
+             "%s%.3f s of CPU time are not in here: they were in parts of the profile that have been removed%s",
+             sum.removed_files ? "at least " : "", pt_seconds(missing),
+             sum.removed_files ? " to stay below PYPROF_MAX_DISK" : "");
 }
 
 uint64_t pt_summary_cpus(const struct pt_profile *profile)
