@@ -1,6 +1,7 @@
 /* PYPROF_MAX_DISK: which profiles are removed, and which never. */
 #include "preload/log/disk.h"
 #include "unit.h"
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -136,7 +137,10 @@ TEST(there_are_no_more_than_32768_files)
     for (unsigned i = 0; i < MAX + MORE; i++) {
         if (i == MAX)
             assert_int_equal(pp_disk_trim(scratch_path, "none", limit).files, 0);
-        assert_int_equal(link("file", log_name(i)), 0);
+        int error = link("file", log_name(i)) == 0 ? 0 : errno;
+        if (error == ENOSPC) /* a small tmpfs has no more inodes */
+            skip();
+        assert_int_equal(error, 0);
     }
     assert_int_equal(pp_disk_trim(scratch_path, "none", limit).files, MAX / 8 + MORE);
     for (unsigned i = 0; i < MAX + MORE; i += 16)

@@ -261,7 +261,9 @@ static unsigned check_against_the_table(const char *path)
 
 TEST(test_against_the_table)
 {
-    assert_int_equal(check_against_the_table("/proc/self/exe"), 0);
+    unsigned in_bounds = check_against_the_table("/proc/self/exe");
+    if (PP_ELF_MACHINE == EM_X86_64) /* AArch64's linkers give tables of stubs no entry size: all code may be stubs */
+        assert_int_equal(in_bounds, 0);
 }
 
 /* The sort's first step tells almost none of them apart: all but one are in a millionth of the range. */
