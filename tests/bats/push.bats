@@ -426,7 +426,7 @@ has_state() {
 @test "a window that was late, then a compaction, or a copy that grows: nothing is sent twice" {
     gcc -O1 -shared -fPIC -o set_clock.so "$WORKLOADS/lib/set_clock.c"
     serve
-    # What ends while the logs are read, or by a clock that is behind, is in a window that ends before it.
+    # What ends while the logs are read, or by a clock that is slow, is in a window that ends before it.
     record 1
     echo -2 >ahead
     SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so push pyroscope
