@@ -3,7 +3,8 @@
 A service with workers, `pyprof push`, `pyprof serve` and the server that is pushed to run side by side; each is killed by -9,
 stopped for a moment or started again, the server answers as it should not, sampling is paused and resumed, and `pyprof
 compact` runs. Then what the server has is compared with what the logs have: nothing is missing, nothing there twice. LIBPYPROF
-is the library, PYPROF the command, PYTHON what is profiled."""
+is the library, PYPROF the command, PYTHON what is profiled. SET_CLOCK, if it is set, is tests/workloads/lib/set_clock.c as a library:
+the clock of compact is two hours fast then, so that there is something that is older than an hour."""
 
 import collections
 import glob
@@ -98,7 +99,11 @@ def control(word):
 
 
 def compact():
-    done = subprocess.run([PYPROF, "compact", "pyprof.out"], capture_output=True, text=True)
+    env = dict(os.environ)
+    if env.get("SET_CLOCK"):
+        env.update(LD_PRELOAD=env["SET_CLOCK"], SET_CLOCK_FILE="ahead")
+    done = subprocess.run([PYPROF, "compact", "pyprof.out"], capture_output=True, text=True, env=env)
+    counts["compacted"] += "compacted" in done.stderr
     if done.returncode and "another compaction" not in done.stderr:  # the pusher's
         sys.exit(f"compact: {done.stderr}")
 
@@ -164,6 +169,7 @@ def main():
     random.seed(seed)
     os.mkdir("pyprof.out")
     open("service.py", "w").write(SERVICE)
+    open("ahead", "w").write("7200")
     answer_as("ok")
     start("server")
     while not os.path.exists("port"):
