@@ -230,6 +230,7 @@ TEST(answers_say_what_to_do)
                                        "HTTP/1.1 200 OK\r\n",
                                        "SSH-2.0-x\r\n\r\n",
                                        "HTTP/1.1 2x\r\n\r\n",
+                                       "HTTP/1.1\r\nServer: 200 x\r\n\r\n",
                                        "HTTP/1.1 100 Continue\r\n\r\n",
                                        "HTTP/1.1 99999999999 OK\r\n\r\n"};
     struct pt_answer answer;

@@ -209,7 +209,8 @@ static bool take_head(struct text *data, struct text *head, int *status)
     if (!end)
         return false;
     *head = (struct text){data->data, (size_t)(end - data->data)};
-    blank = memchr(head->data, ' ', head->length);
+    const char *line_end = memchr(head->data, '\r', head->length + 1);
+    blank = memchr(head->data, ' ', (size_t)(line_end - head->data));
     *status = 0;
     for (const char *at = blank ? blank + 1 : end; at < end && *at >= '0' && *at <= '9' && *status < 1000; at++)
         *status = *status * 10 + (*at - '0');
