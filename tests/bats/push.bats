@@ -452,6 +452,30 @@ has_state() {
     [ "$(sum)" = "$(shown)" ] || fail "after a copy: $(sum) of $(shown) ns"
 }
 
+@test "a compaction while a window is not taken, and a pusher that is killed twice: nothing is sent twice" {
+    gcc -O1 -shared -fPIC -o set_clock.so "$WORKLOADS/lib/set_clock.c"
+    serve
+    record 1
+    push pyroscope
+    echo 500 >mode
+    record 0.5
+    start_pusher
+    wait_until 30 has_refused 1
+    kill -9 "$PUSHER"
+    echo 7200 >ahead
+    SET_CLOCK_FILE=ahead LD_PRELOAD=$PWD/set_clock.so "$PYPROF" compact pyprof.out 2>compact.err
+    grep -q 'compacted 2 files' compact.err || fail "$(cat compact.err)"
+    for _ in 1 2; do
+        refusals=$(requests 500)
+        start_pusher
+        wait_until 30 has_refused $((refusals + 1))
+        kill -9 "$PUSHER"
+    done
+    echo ok >mode
+    push pyroscope
+    [ "$(sum)" = "$(shown)" ] || fail "$(sum) of $(shown) ns"
+}
+
 has_shown_more() {
     [ "$(shown)" -gt $(($(sum) + 50000000)) ]
 }

@@ -55,7 +55,8 @@ void pt_push_state_note(struct pt_push_state *state, const struct pt_follow *fol
         struct pt_push_file *file = pt_push_state_file(state, name);
         file->read = read;
         file->inode = source->inode ? source->inode : source->inode_there;
-        file->base = sent ? read : known && known->base <= read ? known->base : 0;
+        /* A log that was compacted since is shorter, and the server has all of it. */
+        file->base = sent || (known && known->base > read) ? read : known ? known->base : 0;
     }
     pt_push_state_forget_files(&before);
 }
