@@ -93,8 +93,8 @@ static uint64_t used_ns(void)
     return tid ? pp_sys_clock_ns(pp_thread_cpu_clock(tid)) : 0;
 }
 
-/* Waits until the flush thread has changed the word; not when it has used nothing for `patience_ns`. A thread that
- * was waited for in vain and has not moved since has used up that time already. */
+/* Waits until the flush thread has changed the word, for at_most_ns; not when the thread has used nothing for
+ * patience_ns. A thread that was waited for in vain and has not moved since has used up that time already. */
 static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns, uint64_t at_most_ns)
 {
     uint64_t used = used_ns(), now = pp_sys_clock_ns(CLOCK_MONOTONIC);
@@ -123,12 +123,12 @@ static void join(void)
 }
 
 /* Has the thread end. Returns whether it has, and is gone from the process's threads. */
-static bool end_thread(uint32_t how, uint32_t ended, uint64_t patience_ns, uint64_t at_most_ns)
+static bool end_thread(uint32_t how, uint32_t ended, uint64_t at_most_ns)
 {
     if (!pp_real()->pthread_join || !pp_flush_thread_runs() || !pp_flush_change(PP_FLUSH_RUNS, how))
         return false;
     pp_wake_flush(PP_WAKE_STOP);
-    wait_for_change(&pp_flush.life, how, patience_ns, at_most_ns);
+    wait_for_change(&pp_flush.life, how, END_NS, at_most_ns);
     /* on a stalled disk it goes on */
     if ((how == PP_FLUSH_PAUSES && pp_flush_change(how, PP_FLUSH_RUNS)) || atomic_load(&pp_flush.life) != ended)
         return false;
@@ -138,7 +138,7 @@ static bool end_thread(uint32_t how, uint32_t ended, uint64_t patience_ns, uint6
 
 bool pp_flush_thread_stop(void)
 {
-    return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS, END_NS);
+    return end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS);
 }
 
 /* Our thread has a table of descriptors of its own. It is made again with the program's, which the kernel closes with
@@ -146,7 +146,7 @@ bool pp_flush_thread_stop(void)
 void pp_flush_thread_outlives_main(void)
 {
     atomic_store(&pp_flush.shares_descriptors, true);
-    if (end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, END_NS, HARMED_NS))
+    if (end_thread(PP_FLUSH_PAUSES, PP_FLUSH_NEEDED, HARMED_NS))
         pp_flush_thread_in_child();
 }
 
@@ -154,7 +154,7 @@ void pp_flush_thread_outlives_main(void)
 void pp_flush_to_the_end(void)
 {
     if (!pp_flush_change(PP_FLUSH_NEEDED, PP_FLUSH_LEFT)) /* it could not be made, and is not made in a child either */
-        end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT, END_NS, HARMED_NS);
+        end_thread(PP_FLUSH_LEAVES, PP_FLUSH_LEFT, HARMED_NS);
     pp_warn_rest();
 }
 

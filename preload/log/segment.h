@@ -57,7 +57,7 @@ bool pp_segment_is_intact(const struct pp_segment *segment);
 /* Appends the bytes. False when they could not be written whole (a warning, once): then the file is cut back to where
  * it ended (an empty file is removed), the segment is closed, the bytes are lost, and a new file is tried later, after
  * RETRY_MAX_NS at most. When the file is not intact, there is no warning and a new file begins at once. last: the
- * process ends; it is tried whatever failed before, and may take of the room that is left to the program. */
+ * program ends; it is tried whatever failed before, and may take of the room that is left to the program. */
 bool pp_segment_append(struct pp_segment *segment, const struct pp_buffer *bytes, bool last);
 
 /* Runs in the child of fork: leaves the parent's file to the parent. */
