@@ -120,15 +120,17 @@ class Programs:
 
 
 def count(known):
-    """Beside other work a run lasts longer and has more intervals to flush: a group of which one is above is counted once more."""
+    """Beside other work a run lasts longer and has more intervals to flush, or ends before the flush thread had its turn: a group
+    of which one count is bad is counted once more."""
     counts = {}
     with tempfile.TemporaryDirectory() as directory:
         all_of = Programs(directory)
         for group in all_of.start, all_of.samples, all_of.known_contexts, all_of.fresh_contexts, all_of.fork, all_of.report, all_of.flame:
             found = dict(group())
-            if any(is_above(number, known[name]) for name, number in found.items()):
+            if any(is_bad(number, known[name]) for name, number in found.items()):
                 again = dict(group())
-                found = {name: min(number, again[name]) for name, number in found.items()}
+                found = {name: min((number, again[name]), key=lambda counted: (is_nothing(counted, known[name]), counted))
+                         for name, number in found.items()}
             counts.update(found)
     return counts
 
@@ -142,18 +144,21 @@ def is_nothing(found, value):
     return found < int(value) / 4
 
 
+def is_bad(found, value):
+    return is_above(found, value) or is_nothing(found, value)
+
+
 def main():
     with open(os.path.join(HERE, "instructions.tsv")) as table:
         known = dict(line.rstrip("\n").split("\t") for line in table if not line.startswith("#"))
     counts = count(known)
     for name, found in counts.items():
         if "--check" in sys.argv:
-            bad = is_above(found, known[name]) or is_nothing(found, known[name])
+            bad = is_bad(found, known[name])
             print(f"{'not ok' if bad else 'ok'} - instructions: {name}: {found}, at most a tenth above {known[name]}, and not below a quarter")
         else:
             print(f"{name:34} {found:14,} {int(known[name]):14,}")
-    bad = any(is_above(found, known[name]) or is_nothing(found, known[name]) for name, found in counts.items())
-    return "--check" in sys.argv and bad
+    return "--check" in sys.argv and any(is_bad(found, known[name]) for name, found in counts.items())
 
 
 sys.exit(main())

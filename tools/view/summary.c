@@ -151,6 +151,8 @@ static bool has_ticks(const struct pt_profile *profile, uint32_t process)
     return found;
 }
 
+#define SEEN_BY_EVENTS "PYPROF_CLOCK=perf sees that, where 'pyprof doctor' says that perf events are permitted"
+
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes,
                            bool ticks)
 {
@@ -160,25 +162,18 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
         bool known = sum->reasons[PP_REASON_TIMER_FAILED] || sum->reasons[PP_REASON_UNREACHABLE] ||
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
-        bool by_ticks = !known && ticks;
         warn(warnings,
-             "%.1f %% of the CPU (%.2f s) was not sampled%s; no function has it, it is " PP_PSEUDO_UNSAMPLED ": %s%s",
-             unsampled, pt_seconds(sum->unsampled_ns), by_ticks ? ": try PYPROF_CLOCK=perf" : "",
+             "%.1f %% of the CPU (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED "; %s%s",
+             unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
-                   : "threads, or the process, were over before the next sample was due, or did their system calls in "
-                     "step with the kernel's clock ticks",
-             by_ticks ? ", or work always fell between two of these. Perf events see that work ('pyprof doctor' says "
-                        "whether they are permitted, PYPROF_CLOCK=perf uses them for all threads)"
-                      : "");
+                   : "threads, or the process, were over before the next sample was due",
+             known || !ticks ? "" : ", or worked between two clock ticks. " SEEN_BY_EVENTS);
     }
     if (is_uneven(sum))
-        warn(
-            warnings,
-            "%.1f %% (%.2f s) was sampled at clock ticks: try PYPROF_CLOCK=perf; of threads that wait often, work that "
-            "always falls between two ticks is not seen, and shares can be wrong. PYPROF_CLOCK=perf "
-            "gives all threads perf events, which see it; where events are refused, 'pyprof doctor' says how to permit "
-            "them",
-            pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
+        warn(warnings,
+             "%.1f %% (%.2f s) was sampled at clock ticks alone: of threads that wait often, work between two ticks is "
+             "not seen, and shares can be wrong. " SEEN_BY_EVENTS,
+             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
