@@ -149,14 +149,14 @@ static inline bool resolve_known(const struct pp_python *python, struct pp_slot 
 
 /* Resolves like resolve_known does, by what was read of the code object; defines the entry if it is new or another code
  * object's. async-signal-safe. */
-PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct pp_slot *slot,
-                                          const struct pp_python_frame *frame, const struct pp_code *code, bool alive,
+PP_RARE static enum pp_reason resolve_one(const struct pp_object_reader *reader, struct pp_slot *slot,
+                                          const struct pp_python_frame *frame, const struct pp_code *code,
                                           uint32_t *overflow, struct pp_record_frame *resolved)
 {
-    int32_t unit = unit_of(python, frame, code->units);
+    int32_t unit = unit_of(reader->python, frame, code->units);
     if (unit == NO_UNIT)
         return PP_REASON_PYTHON_TORN;
-    uint64_t digest = entry_digest(&python->layout, slot, code);
+    uint64_t digest = entry_digest(&reader->python->layout, slot, code);
     uint32_t entry = find_entry(slot, frame->code, overflow);
     if (entry == NO_ENTRY)
         return PP_REASON_PYTHON_TORN;
@@ -166,16 +166,27 @@ PP_RARE static enum pp_reason resolve_one(const struct pp_python *python, struct
         known = *cached;
     if (!cached || cached->code != frame->code || cached->digest != digest) {
         /* where another code object was known, the frame may have returned: see handler/sample.c */
-        bool was_there = cached && cached->code == frame->code;
+        struct pp_object_reader unrecorded = *reader;
+        unrecorded.direct = reader->direct && !(cached && cached->code == frame->code);
+        unrecorded.set = NULL;
         if (cached)
             cached->code = 0;
-        if (!pp_code_define(python, slot, code, frame, alive && !was_there, entry, &known))
+        if (!pp_code_define(&unrecorded, slot, code, frame, entry, &known))
             return PP_REASON_LOST_RING_FULL;
     }
     if (cached)
         *cached = (struct pp_code_entry){frame->code, digest, slot->code_sample, (uint32_t)code->units, known.role};
     *resolved = (struct pp_record_frame){entry, unit};
     return PP_REASON_NONE;
+}
+
+bool pp_code_role(const struct pp_slot *slot, uintptr_t code, struct pp_frame_role *role)
+{
+    uint32_t entry = known_entry(slot, set_of(slot, code), code);
+    if (entry == NO_ENTRY || slot->codes[entry].used != slot->code_sample)
+        return false;
+    *role = slot->codes[entry].role;
+    return true;
 }
 
 void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot)
@@ -217,8 +228,7 @@ bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot 
             !(reader->direct ? read_live(python, address, &code)
                              : pp_code_copy(reader, slot->scratch->code_copies[0], address, &code)))
             continue;
-        if (resolve_one(python, slot, &frames[i], &code, reader->direct, NULL, &resolved[i]) ==
-            PP_REASON_LOST_RING_FULL)
+        if (resolve_one(reader, slot, &frames[i], &code, NULL, &resolved[i]) == PP_REASON_LOST_RING_FULL)
             return false;
     }
     return true;
@@ -229,6 +239,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
 {
     struct pp_scratch *scratch = slot->scratch;
     struct pp_code *batch = (struct pp_code *)scratch->codes_read;
+    struct pp_object_reader reader = {.python = python,
+                                      .pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed)};
     uint32_t overflow = 0;
     pp_code_begin(python, interpreter, slot);
     for (uint32_t i = 0; i < frames; i++) {
@@ -248,8 +260,8 @@ enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpr
         } else if (!read_live(python, scratch->python[i].code, code)) {
             return PP_REASON_PYTHON_TORN;
         }
-        enum pp_reason reason = resolve_one(python, slot, &scratch->python[i], code, i >= doubtful && has_gil,
-                                            &overflow, &scratch->resolved[i]);
+        reader.direct = i >= doubtful && has_gil;
+        enum pp_reason reason = resolve_one(&reader, slot, &scratch->python[i], code, &overflow, &scratch->resolved[i]);
         if (reason != PP_REASON_NONE)
             return reason;
     }

@@ -29,6 +29,9 @@ void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct
 bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot *slot,
                           const struct pp_python_frame *frames, uint32_t count, struct pp_record_frame *resolved);
 
+/* Returns whether this sample has resolved the code object; then sets what its function is. async-signal-safe. */
+bool pp_code_role(const struct pp_slot *slot, uintptr_t code, struct pp_frame_role *role);
+
 /* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */
 void pp_code_fetch(const struct pp_python *python, const struct pp_slot *slot, uintptr_t code);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "code_definition.h"
 #include "frame_rules.h"
-#include "objects.h"
 
 #define TEXT_BYTES_MAX 1024u /* of a name; longer names are truncated */
 /* Larger line tables are not copied, and their code shows its first line. Two of this size fit into the ring. */
@@ -70,38 +69,39 @@ static bool may_be_template(const struct pp_object_reader *reader, const struct 
     return last[2] == '>' ? last[0] == 't' && last[1] == 'e' : memcmp(last, ".py", 3) != 0;
 }
 
-/* Finds which lines of the template a frame's code was made of, if Jinja has made it: a text among the last globals.
- * async-signal-safe. */
+/* Finds which lines of the template a frame's code was made of, if Jinja has made it: a text among the last globals,
+ * which another thread may replace while this one is within a C function that has released the GIL. async-signal-safe.
+ */
 PP_RARE static void find_template_lines(const struct pp_object_reader *reader, const struct pp_python_frame *frame,
                                         struct parts *parts)
 {
+    struct pp_object_reader careful = *reader;
     uintptr_t globals, address, values, key, text;
     struct pp_dict_keys keys;
+    careful.direct = false;
     if (!may_be_template(reader, &parts->filename) ||
-        !pp_object_word(reader, frame->address + reader->python->layout.frame.globals, &globals) ||
-        !pp_dict_open(reader, globals, &address, &values) || values || !pp_dict_keys_open(reader, address, &keys) ||
-        !pp_object_word(reader, keys.entries + keys.key, &key) || !pp_str_is(reader, key, FIRST_GLOBAL))
+        !pp_object_word(&careful, frame->address + reader->python->layout.frame.globals, &globals) ||
+        !pp_dict_open(&careful, globals, &address, &values) || values || !pp_dict_keys_open(&careful, address, &keys) ||
+        !pp_object_word(&careful, keys.entries + keys.key, &key) || !pp_str_is(&careful, key, FIRST_GLOBAL))
         return;
     for (uint64_t i = 1; i <= LAST_GLOBALS && i <= keys.count; i++) {
         uintptr_t entry = keys.entries + (keys.count - i) * keys.size + keys.key;
-        if (pp_object_word(reader, entry, &key) && pp_str_is(reader, key, "debug_info") &&
-            pp_object_word(reader, entry + sizeof key, &text) &&
-            pp_str_open(reader, text, TEMPLATE_LINES_MAX, &parts->template_lines)) {
+        if (pp_object_word(&careful, entry, &key) && pp_str_is(&careful, key, "debug_info") &&
+            pp_object_word(&careful, entry + sizeof key, &text) &&
+            pp_str_open(&careful, text, TEMPLATE_LINES_MAX, &parts->template_lines)) {
             parts->template_extends = pp_frame_local_find(reader, frame->code, "parent_template") != PP_NO_LOCAL;
             return;
         }
     }
 }
 
-PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot, const struct pp_code *code,
-                            const struct pp_python_frame *frame, bool alive, uint32_t entry, struct pp_code_entry *made)
+PP_RARE bool pp_code_define(const struct pp_object_reader *reader, struct pp_slot *slot, const struct pp_code *code,
+                            const struct pp_python_frame *frame, uint32_t entry, struct pp_code_entry *made)
 {
-    const struct pp_python_layout *layout = &python->layout;
+    const struct pp_python_layout *layout = &reader->python->layout;
     struct pp_scratch *scratch = slot->scratch;
-    struct parts parts = find_parts(layout, scratch, code, frame->code, alive);
-    const int pid = atomic_load_explicit(&pp_process.pid, memory_order_relaxed);
-    const struct pp_object_reader reader = {.python = python, .pid = pid};
-    find_template_lines(&reader, frame, &parts);
+    struct parts parts = find_parts(layout, scratch, code, frame->code, reader->direct);
+    find_template_lines(reader, frame, &parts);
     uint32_t qualname_bytes = parts.qualname.record.bytes, filename_bytes = parts.filename.record.bytes;
     uint32_t table_bytes = parts.table_bytes <= LINE_TABLE_MAX(&slot->ring) ? (uint32_t)parts.table_bytes : 0;
     uint32_t lines_bytes = parts.template_lines.record.bytes;
@@ -128,12 +128,11 @@ PP_RARE bool pp_code_define(const struct pp_python *python, struct pp_slot *slot
     list(scratch, 1, out + qualname_bytes, parts.filename.data, filename_bytes);
     list(scratch, 2, out + qualname_bytes + filename_bytes, code->line_table + layout->bytes.data, table_bytes);
     list(scratch, 3, out + bytes - lines_bytes, parts.template_lines.data, lines_bytes);
-    /* another thread may replace a global while this one is within a C function that has released the GIL */
-    if (!copy_listed(scratch, lines_bytes ? 4 : 3, bytes, alive && !lines_bytes)) {
+    if (!copy_listed(scratch, lines_bytes ? 4 : 3, bytes, reader->direct && !lines_bytes)) {
         record->qualname.width = record->filename.width = record->template_lines.width = 0;
         record->line_table_bytes = 0;
     }
-    made->role = pp_frame_role_of(record, &reader, frame->code);
+    made->role = pp_frame_role_of(record, reader, frame->code);
     pp_ring_commit(&slot->ring, record);
     uint8_t rule = made->role.rule;
     uint32_t rules = 0;

@@ -3,8 +3,7 @@
 #include "safe_read.h"
 
 #define LINE         64u                  /* bytes: parts of pages are whole lines of the CPU's cache */
-#define FETCH_AFTER  1u                   /* pages that were missing: a sample that reads little fetches nothing */
-#define FETCHES_KEPT 6u                   /* for which a page is fetched that is not read */
+#define SAMPLES_KEPT 6u                   /* for which a page is fetched that is not read */
 #define FETCH_MAX    (PP_COPY_MEMORY / 2) /* the rest is for what is missing */
 
 _Static_assert(PP_COPY_PAGES <= UINT8_MAX + 1, "their numbers are bytes");
@@ -17,7 +16,7 @@ static struct pp_copied_page *entry_of(struct pp_object_copies *copies, uintptr_
     for (unsigned way = 0; way < PP_COPY_WAYS; way++) {
         if (ways[way].page == page)
             return &ways[way];
-        if (copies->fetches - ways[way].used > copies->fetches - oldest->used)
+        if (copies->samples - ways[way].used > copies->samples - oldest->used)
             oldest = &ways[way];
     }
     return oldest;
@@ -41,7 +40,7 @@ static bool list_wanted(struct pp_object_copies *copies, uint32_t samples, uint3
     for (unsigned i = 0; i < PP_COPY_PAGES; i++) {
         struct pp_copied_page *entry = &copies->pages[i];
         uint32_t size = (uint32_t)(entry->high - entry->low);
-        if (!entry->page || entry->sample == copies->sample || copies->fetches - entry->used > samples)
+        if (!entry->page || entry->sample == copies->sample || copies->samples - entry->used > samples)
             continue;
         if (*bytes + size > FETCH_MAX) {
             fit = false;
@@ -59,9 +58,8 @@ static bool list_wanted(struct pp_object_copies *copies, uint32_t samples, uint3
 /* Copies what the last samples read, as far as it is there. async-signal-safe. */
 static void fetch(struct pp_object_copies *copies, int pid)
 {
-    uint32_t count, bytes, samples = FETCHES_KEPT;
+    uint32_t count, bytes, samples = SAMPLES_KEPT;
     copies->fetched = true;
-    copies->fetches++;
     while (!list_wanted(copies, samples, &count, &bytes) && samples > 1)
         samples /= 2;
     struct iovec to = {copies->memory + copies->bytes, bytes - copies->bytes};
@@ -87,7 +85,7 @@ static bool copy_page(struct pp_object_copies *copies, int pid, struct pp_copied
     }
     if (entry->page != page)
         *entry = (struct pp_copied_page){
-            .page = page, .used = copies->fetches - FETCHES_KEPT - 1, .low = PP_COPY_PAGE, .high = 0};
+            .page = page, .used = copies->samples - SAMPLES_KEPT - 1, .low = PP_COPY_PAGE, .high = 0};
     copies->count++;
     entry->sample = 0;
     if (!pp_safe_read(pid, copies->memory + copies->bytes, page, PP_COPY_PAGE))
@@ -105,7 +103,7 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
     uintptr_t offset = address % PP_COPY_PAGE, page = address - offset;
     struct pp_copied_page *entry = entry_of(copies, page);
     if (!has(copies, entry, address, size)) {
-        if (copies->learns && !copies->fetched && copies->count >= FETCH_AFTER) {
+        if (!copies->fetched && copies->count >= copies->fetch_after) {
             fetch(copies, pid);
             entry = entry_of(copies, page);
         }
@@ -117,8 +115,7 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
         entry->low = (uint16_t)(offset & ~(uintptr_t)(LINE - 1));
     if (offset + size > entry->high)
         entry->high = (uint16_t)((offset + size + LINE - 1) & ~(uintptr_t)(LINE - 1));
-    if (copies->learns)
-        entry->used = copies->fetches;
+    entry->used = copies->samples;
     return true;
 }
 
@@ -131,6 +128,7 @@ bool pp_object_copies_read(struct pp_object_copies *copies, int pid, uint8_t *to
     }
     if (!copies->count) {
         copies->sample++;
+        copies->samples++;
         copies->bytes = 0;
         copies->fetched = false;
     }

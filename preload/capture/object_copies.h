@@ -13,25 +13,25 @@
 
 #define PP_COPY_PAGE   PP_PAGE_MIN
 #define PP_COPY_WAYS   4u
-#define PP_COPY_SETS   32u
+#define PP_COPY_SETS   64u
 #define PP_COPY_PAGES  (PP_COPY_SETS * PP_COPY_WAYS)
 #define PP_COPY_MEMORY (56 * PP_COPY_PAGE)
 
 struct pp_copied_page {
     uintptr_t page;     /* its address, 0: none */
     uint64_t sample;    /* in which it was copied */
-    uint32_t used;      /* pp_object_copies.fetches, when it was read last */
+    uint32_t used;      /* pp_object_copies.samples, when it was read last */
     int32_t at;         /* of its first byte in the memory, if that were copied */
     uint16_t low, high; /* between these it has been read, in this sample or before; */
     bool whole;         /* else the copy has no more than that */
 };
 
 struct pp_object_copies {
-    unsigned count; /* of pages that were copied singly in this sample; 0: there is no copy */
-    bool learns;    /* the sample copies all that it reads, as those do from which it is learnt what to fetch */
-    bool fetched;   /* it has done so */
-    uint32_t bytes; /* of the memory, in use */
-    uint32_t fetches;
+    unsigned count;       /* of pages that were copied singly in this sample; 0: there is no copy */
+    unsigned fetch_after; /* so many: then those of the last samples are copied at once */
+    bool fetched;         /* that was done */
+    uint32_t bytes;       /* of the memory, in use */
+    uint32_t samples;     /* that have read anything */
     uint64_t sample;
     uintptr_t in_place; /* memory of the handler, which changes within a sample: it is not copied */
     size_t in_place_bytes;
@@ -40,6 +40,11 @@ struct pp_object_copies {
     uint8_t wanted_pages[PP_COPY_PAGES];
     uint8_t memory[PP_COPY_MEMORY];
 };
+
+/* Pages that are copied singly first in a sample that copies all that it reads; and in a sample that copies little, for
+ * most is read where it is: its further pages are those of a long chain. */
+#define PP_FETCH_AFTER      1u
+#define PP_FETCH_AFTER_MANY 4u
 
 /* Copies from the copies, and makes those that are missing; false if it cannot be read. async-signal-safe. */
 bool pp_object_copies_read(struct pp_object_copies *copies, int pid, uint8_t *to, uintptr_t address, size_t size);

@@ -39,7 +39,7 @@ struct pp_context_reader pp_context_reader_of(const struct pp_thread_state *stat
     }
     bool direct = state->attached && !state->python->layout.free_threaded;
     slot->scratch->copies.count = 0;
-    slot->scratch->copies.learns = !direct;
+    slot->scratch->copies.fetch_after = direct ? PP_FETCH_AFTER_MANY : PP_FETCH_AFTER;
     slot->scratch->copies.in_place = (uintptr_t)slot->scratch; /* texts are put together in there */
     slot->scratch->copies.in_place_bytes = sizeof *slot->scratch;
     return (struct pp_context_reader){

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "endpoint.h"
+#include "../capture/code_cache.h"
 #include "awaiters.h"
 #include "coroutine.h"
 #include "starlette.h"
@@ -162,7 +163,11 @@ static void add_task(struct reading *reading, uintptr_t task)
          i++, frame = next) {
         if (!pp_object_word(objects, frame + layout->frame.code, &code))
             return;
-        struct pp_frame_role role = pp_frame_role_read(objects, code & ~(uintptr_t)layout->code_tag);
+        struct pp_frame_role role;
+        code &= ~(uintptr_t)layout->code_tag;
+        /* what is recorded depends on the function's names */
+        if (objects->set || !pp_code_role(reading->reader->slot, code, &role))
+            role = pp_frame_role_read(objects, code);
         if (role.rule >= PP_FRAME_SERVES && role.rule < PP_FRAME_WORK)
             add_frame(reading, frame, role);
     }

@@ -25,10 +25,10 @@ void after_each(void)
     assert_int_equal(munmap(memory, PAGES * PP_COPY_PAGE), 0);
 }
 
-static void next_sample(bool learns)
+static void next_sample(unsigned fetch_after)
 {
     copies.count = 0;
-    copies.learns = learns;
+    copies.fetch_after = fetch_after;
 }
 
 static bool read_word(const void *address, uintptr_t *word)
@@ -53,7 +53,7 @@ static void link_nodes(unsigned first, unsigned count)
 static unsigned follow(unsigned first, unsigned count)
 {
     uintptr_t at = (uintptr_t)node(first), found = 0;
-    next_sample(true);
+    next_sample(PP_FETCH_AFTER);
     for (; at; found++)
         assert_true(read_word((const uint8_t *)at + NODE - sizeof at, &at));
     assert_int_equal(found, count);
@@ -82,6 +82,31 @@ TEST(chains_in_turn_take_two_calls)
     }
 }
 
+/* Returns how many system calls a sample takes that reads a word of each of these pages. */
+static unsigned read_pages(unsigned count, unsigned fetch_after)
+{
+    uintptr_t word;
+    next_sample(fetch_after);
+    for (unsigned i = 0; i < count; i++)
+        assert_true(read_word(memory + i * PP_COPY_PAGE + 64 * (i * 5 % 64), &word));
+    return copies.count + copies.fetched;
+}
+
+/* The tasks of a request of FastAPI, seen from a thread that works for it, lie in 110 pages. */
+TEST(many_pages_take_few_calls)
+{
+    for (unsigned i = 0; i < 2; i++)
+        read_pages(160, PP_FETCH_AFTER);
+    assert_in_range(read_pages(160, PP_FETCH_AFTER), 1, 160 / 8);
+}
+
+TEST(many_pages_of_a_sample_that_mostly_reads_in_place)
+{
+    for (unsigned i = 0; i < 2; i++)
+        read_pages(60, PP_FETCH_AFTER_MANY);
+    assert_in_range(read_pages(60, PP_FETCH_AFTER_MANY), 1, PP_FETCH_AFTER_MANY + 1);
+}
+
 TEST(every_sample_reads_anew)
 {
     link_nodes(0, 100);
@@ -89,7 +114,7 @@ TEST(every_sample_reads_anew)
         uintptr_t word;
         follow(0, 100);
         node(50)[0] = i;
-        next_sample(i % 2);
+        next_sample(i % 2 ? PP_FETCH_AFTER : PP_FETCH_AFTER_MANY);
         assert_true(read_word(node(50), &word));
         assert_int_equal(word, i);
     }
@@ -100,7 +125,7 @@ TEST(our_own_memory_is_read_as_it_is)
     copies.in_place = (uintptr_t)node(1);
     copies.in_place_bytes = NODE;
     for (unsigned sample = 0; sample < 4; sample++) {
-        next_sample(true);
+        next_sample(PP_FETCH_AFTER);
         for (uintptr_t i = 0; i < 4; i++) {
             uintptr_t word;
             node(1)[0] = i;
@@ -122,7 +147,7 @@ TEST(what_is_gone_is_not_read)
     follow(0, 100);
     munmap(memory + PP_COPY_PAGE, PP_COPY_PAGE); /* the batch ends at this page */
     for (unsigned i = 0; i < 3; i++) {
-        next_sample(true);
+        next_sample(PP_FETCH_AFTER);
         for (unsigned j = 0; j < 6; j++) {
             node(0)[0] = i;
             assert_int_equal(read_word(memory + j * PP_COPY_PAGE, &word), j != 1);
@@ -130,7 +155,7 @@ TEST(what_is_gone_is_not_read)
         assert_false(pp_object_copies_read(&copies, pid, (uint8_t *)&word, (uintptr_t)memory + PP_COPY_PAGE - 4, 8));
     }
     mmap(memory + PP_COPY_PAGE, PP_COPY_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
-    next_sample(true);
+    next_sample(PP_FETCH_AFTER);
     assert_true(read_word(memory + PP_COPY_PAGE, &word));
     assert_int_equal(word, 0);
 }
@@ -140,7 +165,7 @@ TEST(more_pages_than_there_is_room_for)
     for (unsigned i = 0; i < PAGES; i++)
         *(uintptr_t *)(memory + i * PP_COPY_PAGE + 8 * (i % 512)) = i;
     for (unsigned sample = 0; sample < 5; sample++) {
-        next_sample(sample != 3);
+        next_sample(sample != 3 ? PP_FETCH_AFTER : PP_FETCH_AFTER_MANY);
         for (unsigned i = 0; i < 3 * PAGES; i++) {
             uintptr_t word, page = i * 37 % PAGES;
             assert_true(read_word(memory + page * PP_COPY_PAGE + 8 * (page % 512), &word));
@@ -156,12 +181,12 @@ TEST(what_is_read_no_more_is_fetched_no_more)
     follow(0, 400);
     assert_in_range(follow(0, 400), 1, 2);
     for (unsigned i = 0; i < 10; i++) {
-        next_sample(true);
+        next_sample(PP_FETCH_AFTER);
         for (unsigned j = 0; j < 4; j++)
             assert_true(read_word(memory + (100 + j) * PP_COPY_PAGE, &word));
     }
     assert_in_range(copies.bytes, 1, 2 * PP_COPY_PAGE);
-    next_sample(false); /* it reads little through copies */
+    next_sample(PP_FETCH_AFTER_MANY); /* it reads little through copies */
     for (unsigned j = 0; j < 4; j++)
         assert_true(read_word(memory + (100 + j) * PP_COPY_PAGE, &word));
     assert_false(copies.fetched);
