@@ -326,8 +326,10 @@ TEST(a_crowd_is_not_read_each_time)
         crowd[i].flush.before_ns = i ? UINT64_MAX / 2 : 0; /* no clock of theirs counts but the first one's */
         crowd[i].flush.accounted_ns = crowd[i].flush.before_ns;
     }
-    uint64_t own = 0;
+    uint64_t own = 0, begun_ns = pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID);
     account_close(&own, 0);
+    if (pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID) - begun_ns > MS)
+        skip(); /* an emulated processor: to read all clocks takes it as long as they are good for */
     crowd[0].flush.accounted_ns = account.sampled_ns = crowd[0].flush.clock_ns;
     uint64_t first_ns = crowd[0].flush.clock_ns;
     use_cpu(2 * MS);

@@ -10,7 +10,11 @@
 #include <sys/time.h>
 #include <time.h>
 
-#define STEPS_EACH    ROUNDS(40000, 15000)
+#ifdef __x86_64__
+#define STEPS_EACH ROUNDS(40000, 15000)
+#else
+#define STEPS_EACH 1500 /* each stops the thread for the process that traces it, in an emulated guest for 10 ms */
+#endif
 #define MIN_AGREEMENT 0.999
 #define MIN_COMPLETE  0.999
 

