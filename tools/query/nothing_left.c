@@ -163,7 +163,7 @@ static void append_pause(struct pt_buffer *text, const struct pt_profile *profil
     for (uint32_t i = 0; i < profile->processes.count; i++) {
         const struct pt_process *process = &profile->processes.items[i];
         uint64_t own = process->control_since_ns ? process->control_since_ns : process->start_unix_ns;
-        since = process->paused && own < since ? own : since;
+        since = process->paused && !process->ended && own < since ? own : since;
     }
     if (since == UINT64_MAX)
         return;
