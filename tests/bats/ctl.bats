@@ -212,7 +212,7 @@ asyncio.run(main())'
     grep -q "fits --from .*; sampling is paused since $(date +%F) [0-9:]*\$" said.txt || fail "$(cat said.txt)"
     end
     ! "$PYPROF" report --focus nothing.there 2>said.txt || fail "has samples"
-    ! grep -q 'is paused' said.txt || fail "of a process that has ended: $(cat said.txt)"
+    ! grep -q 'paused since' said.txt || fail "of a process that has ended: $(cat said.txt)"
 }
 
 @test "a directory that this user may not list: commands say so, and what to do" {
