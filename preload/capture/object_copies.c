@@ -103,7 +103,7 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
     uintptr_t offset = address % PP_COPY_PAGE, page = address - offset;
     struct pp_copied_page *entry = entry_of(copies, page);
     if (!has(copies, entry, address, size)) {
-        if (!copies->fetched && copies->count >= copies->fetch_after) {
+        if (!copies->fetched && copies->count && copies->count >= copies->fetch_after) {
             fetch(copies, pid);
             entry = entry_of(copies, page);
         }

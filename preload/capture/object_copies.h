@@ -28,7 +28,7 @@ struct pp_copied_page {
 
 struct pp_object_copies {
     unsigned count;       /* of pages that were copied singly in this sample; 0: there is no copy */
-    unsigned fetch_after; /* so many: then those of the last samples are copied at once */
+    unsigned fetch_after; /* so many, one at least: then those of the last samples are copied at once */
     bool fetched;         /* that was done */
     uint32_t bytes;       /* of the memory, in use */
     uint32_t samples;     /* that have read anything */
