@@ -13,7 +13,8 @@
  * PP_REASON_NONE; PYTHON_TORN if a frame points to no code object, or its instruction is outside it; LOST_RING_FULL if
  * the ring has no room for a definition. interpreter: the PyInterpreterState of the frames, which is read through a
  * safe copy. has_gil: no other thread can change a code object meanwhile: its file name is the one thing that may be
- * replaced (_imp._fix_co_filename), and is read through a safe copy otherwise. async-signal-safe; needs slot->scratch.
+ * replaced (_imp._fix_co_filename), and is read through a safe copy otherwise, as are the names of its locals.
+ * async-signal-safe; needs slot->scratch.
  */
 enum pp_reason pp_code_resolve(const struct pp_python *python, uintptr_t interpreter, struct pp_slot *slot,
                                uint32_t frames, uint32_t doubtful, bool has_gil);
@@ -29,7 +30,8 @@ void pp_code_enter(const struct pp_python *python, uintptr_t interpreter, struct
 bool pp_code_resolve_more(const struct pp_object_reader *reader, struct pp_slot *slot,
                           const struct pp_python_frame *frames, uint32_t count, struct pp_record_frame *resolved);
 
-/* Returns whether this sample has resolved the code object; then sets what its function is. async-signal-safe. */
+/* Returns whether the code object was resolved since pp_code_begin; then sets what its function is. async-signal-safe.
+ */
 bool pp_code_role(const struct pp_slot *slot, uintptr_t code, struct pp_frame_role *role);
 
 /* Prefetches what pp_code_resolve reads of a code object; any address will do. async-signal-safe. */

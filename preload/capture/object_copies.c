@@ -40,7 +40,8 @@ static bool list_wanted(struct pp_object_copies *copies, uint32_t samples, uint3
     for (unsigned i = 0; i < PP_COPY_PAGES; i++) {
         struct pp_copied_page *entry = &copies->pages[i];
         uint32_t size = (uint32_t)(entry->high - entry->low);
-        if (!entry->page || entry->sample == copies->sample || copies->samples - entry->used > samples)
+        if (!entry->page || entry->low >= entry->high || entry->sample == copies->sample ||
+            copies->samples - entry->used > samples)
             continue;
         if (*bytes + size > FETCH_MAX) {
             fit = false;
@@ -103,7 +104,7 @@ static bool read_in_page(struct pp_object_copies *copies, int pid, uint8_t *to, 
     uintptr_t offset = address % PP_COPY_PAGE, page = address - offset;
     struct pp_copied_page *entry = entry_of(copies, page);
     if (!has(copies, entry, address, size)) {
-        if (!copies->fetched && copies->count && copies->count >= copies->fetch_after) {
+        if (!copies->fetched && copies->count >= copies->fetch_after) {
             fetch(copies, pid);
             entry = entry_of(copies, page);
         }

@@ -28,10 +28,10 @@ struct pp_copied_page {
 
 struct pp_object_copies {
     unsigned count;       /* of pages that were copied singly in this sample; 0: there is no copy */
-    unsigned fetch_after; /* so many, one at least: then those of the last samples are copied at once */
+    unsigned fetch_after; /* when so many pages were copied singly, those of the last samples are copied in one call */
     bool fetched;         /* that was done */
     uint32_t bytes;       /* of the memory, in use */
-    uint32_t samples;     /* that have read anything */
+    uint32_t samples;     /* that have copied anything */
     uint64_t sample;
     uintptr_t in_place; /* memory of the handler, which changes within a sample: it is not copied */
     size_t in_place_bytes;
@@ -41,8 +41,9 @@ struct pp_object_copies {
     uint8_t memory[PP_COPY_MEMORY];
 };
 
-/* Pages that are copied singly first in a sample that copies all that it reads; and in a sample that copies little, for
- * most is read where it is: its further pages are those of a long chain. */
+/* fetch_after of a sample that copies all that it reads; and of a sample that reads most where it is. A request of
+ * Django has that copy one page, a task of asyncio three: one call for the pages of the last samples costs as much as
+ * three. */
 #define PP_FETCH_AFTER      1u
 #define PP_FETCH_AFTER_MANY 4u
 

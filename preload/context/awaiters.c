@@ -137,7 +137,7 @@ static uintptr_t awaiter_of_thread(const struct search *search, uintptr_t task)
         !pp_object_type(reader, scope, &type))
         return 0;
     /* an argument, in later versions a variable of the function around it */
-    return host_of_scope(search, pp_type_is_named(reader, type, "cell")
+    return host_of_scope(search, pp_type_is_pythons(reader, type, "cell")
                                      ? field(search, scope, reader->python->layout.object.ob_ref)
                                      : scope);
 }

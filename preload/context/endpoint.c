@@ -165,7 +165,7 @@ static void add_task(struct reading *reading, uintptr_t task)
             return;
         struct pp_frame_role role;
         code &= ~(uintptr_t)layout->code_tag;
-        /* what is recorded depends on the function's names */
+        /* a recording has the words that tell the role: the address may become another code object's */
         if (objects->set || !pp_code_role(reading->reader->slot, code, &role))
             role = pp_frame_role_read(objects, code);
         if (role.rule >= PP_FRAME_SERVES && role.rule < PP_FRAME_WORK)

@@ -81,17 +81,13 @@ static bool read_suspended(const struct pp_object_reader *reader, uintptr_t fram
     return true;
 }
 
-/* Whether the first field of objects of the type is what they await on a coroutine's behalf. Classes of a program and
- * of other libraries have such names too: CPython's lie in its own image. async-signal-safe. */
+/* Whether the first field of objects of the type is what they await on a coroutine's behalf. async-signal-safe. */
 static bool is_wrapper(const struct pp_context_reader *reader, uintptr_t type)
 {
     static const char *const names[] = {"async_generator_asend", "async_generator_athrow", "coroutine_wrapper",
                                         "anext_awaitable"};
-    const struct pp_python *python = reader->objects.python;
-    if (type - python->module_start >= python->module_end - python->module_start)
-        return false;
     for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-        if (pp_type_is_named(&reader->objects, type, names[i]))
+        if (pp_type_is_pythons(&reader->objects, type, names[i]))
             return true;
     return false;
 }

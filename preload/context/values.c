@@ -22,17 +22,6 @@ bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, co
     }
 }
 
-/* Whether these are the characters of the class's ht_name, which owns them: of a class that Python's code has made.
- * async-signal-safe. */
-static bool has_own_name(const struct pp_object_reader *reader, uintptr_t class, uintptr_t characters)
-{
-    enum { BEFORE = 3 * sizeof(uintptr_t) }; /* ht_name, ht_slots, ht_qualname, ht_cached_keys [3.8–3.15] */
-    const struct pp_python_layout *layout = &reader->python->layout;
-    uintptr_t name, place = layout->heap_type.cached_keys;
-    return place && pp_object_word(reader, class + place - BEFORE, &name) &&
-           characters == name + layout->text.ascii_data;
-}
-
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name)
 {
     /* up to 3.10 a class that PyType_FromSpec made keeps the address of a name that its maker may have freed */
@@ -42,8 +31,15 @@ bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, con
     if (!pp_object_word(reader, type + layout->type.tp_flags, &flags) ||
         !pp_object_word(reader, type + layout->type.tp_name, &address))
         return false;
-    careful.direct = reader->direct && (!(flags >> PP_CLASS_HEAP & 1) || has_own_name(reader, type, address));
+    careful.direct &= !(flags >> PP_CLASS_HEAP & 1);
     return pp_c_string_is(&careful, address, name);
+}
+
+bool pp_type_is_pythons(const struct pp_object_reader *reader, uintptr_t type, const char *name)
+{
+    const struct pp_python *python = reader->python;
+    return type - python->module_start < python->module_end - python->module_start &&
+           pp_type_is_named(reader, type, name);
 }
 
 bool pp_class_name_find(const struct pp_object_reader *reader, uintptr_t class, uintptr_t *name)

@@ -26,6 +26,10 @@ static inline uint32_t pp_character(const uint8_t *text, uint32_t i, uint32_t wi
 bool pp_c_string_is(const struct pp_object_reader *reader, uintptr_t address, const char *wanted);
 /* Whether the type has this name, of a type that C code has made: with its module, if it has one. async-signal-safe. */
 bool pp_type_is_named(const struct pp_object_reader *reader, uintptr_t type, const char *name);
+/* Whether it is CPython's static type of this name, whose layout is known: classes of a program and of other libraries
+ * may have the name, too (of one that was called cell, a number was read as an address); CPython's lies in its own
+ * image. async-signal-safe. */
+bool pp_type_is_pythons(const struct pp_object_reader *reader, uintptr_t type, const char *name);
 
 /* Finds the qualified name, a str, of a class that Python's code has made; false for others. async-signal-safe. */
 bool pp_class_name_find(const struct pp_object_reader *reader, uintptr_t class, uintptr_t *name);

@@ -229,7 +229,7 @@ bool pp_source_start(const struct pp_context_reader *reader, uintptr_t frame, st
     uintptr_t type;
     if (!pp_frame_local_read(objects, frame, role.local, start) || !pp_object_type(objects, *start, &type))
         return false;
-    if (pp_type_is_named(objects, type, "cell") &&
+    if (pp_type_is_pythons(objects, type, "cell") &&
         !pp_object_word(objects, *start + objects->python->layout.object.ob_ref, start))
         return false;
     return *start != 0;

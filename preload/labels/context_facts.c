@@ -257,6 +257,7 @@ void pp_context_facts_refresh(bool asked)
     static struct pp_context_facts facts;
     struct pp_object_reader reader = {.pid = atomic_load(&pp_process.pid), .copies = &copies};
     copies.count = 0;
+    copies.fetch_after = PP_FETCH_AFTER;
     uintptr_t interpreter_state = pp_context_interpreter(&reader.python);
     if (!reader.python || is_finalizing(reader.python))
         return;

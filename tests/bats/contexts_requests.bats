@@ -112,6 +112,31 @@ django_async() {
 }
 
 # bats test_tags=long
+class_named_cell() {
+    mkdir -p django/core/handlers
+    printf '%s\n' 'def convert_exception_to_response(get_response):' '    def inner(request):' '        return get_response(request)' \
+        '    return inner' >django/core/handlers/exception.py
+    # What a tuple has where a cell has its contents is its length.
+    profiled "$PYTHON" -c '
+import sys, time
+sys.path.append("django/core/handlers")
+from exception import convert_exception_to_response
+class cell(tuple):
+    pass
+def view(request):
+    end = time.process_time() + 0.3
+    while time.process_time() < end:
+        pass
+    return len(request)
+assert convert_exception_to_response(view)(cell(range(200000))) == 200000' || fail "status $?"
+    "$PYPROF" export --format collapsed >stacks.txt
+    grep -q ';view (' stacks.txt || fail "$(cat stacks.txt)"
+}
+
+@test "a request whose class has the name of a type of CPython's is not read as one" {
+    with_each_python class_named_cell
+}
+
 @test "endpoints of Django's views that asyncio hands to a thread" {
     with_a_python django_async
 }

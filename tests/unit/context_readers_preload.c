@@ -47,6 +47,7 @@ static struct pp_object_copies copies;
 static struct pp_object_reader reader(int direct)
 {
     copies.count = 0;
+    copies.fetch_after = PP_FETCH_AFTER;
     return (struct pp_object_reader){
         .python = &python, .pid = atomic_load(&pp_process.pid), .direct = direct, .copies = &copies};
 }

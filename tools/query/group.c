@@ -156,16 +156,18 @@ static uint32_t *lines_by_node(struct pt_profile *profile)
     return values;
 }
 
-static void find_not_selected(const struct pt_profile *profile, struct pt_group *group)
+static struct pt_group_unknown find_unknown(const struct pt_profile *profile, const char *name)
 {
+    struct pt_group_unknown found = {0};
     for (uint32_t frame = 0; frame < profile->frames.count; frame++) {
         const struct pt_frame *pseudo = &profile->frames.items[frame];
-        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), PP_PSEUDO_NOT_SELECTED) != 0)
+        if (pseudo->kind != PP_FRAME_PSEUDO || strcmp(pt_string(profile, pseudo->subject), name) != 0)
             continue;
         for (uint32_t i = 1; i < profile->nodes.count; i++)
             if (!profile->nodes.items[i].parent && profile->nodes.items[i].frame == frame)
-                group->not_selected_node = i, group->not_selected = pseudo->subject;
+                found = (struct pt_group_unknown){i, pseudo->subject};
     }
+    return found;
 }
 
 struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
@@ -178,7 +180,8 @@ struct pt_group pt_group_by(struct pt_profile *profile, const char *by)
                    : group.of == PT_GROUP_OF_THREAD  ? values_by_thread(profile)
                    : strcmp(by, PT_GROUP_LINES) == 0 ? lines_by_node(profile)
                                                      : pt_packages_by_node(profile);
-    find_not_selected(profile, &group);
+    group.unknown[0] = find_unknown(profile, PP_PSEUDO_NOT_SELECTED);
+    group.unknown[1] = find_unknown(profile, PP_PSEUDO_PAUSED);
     return group;
 }
 
@@ -198,19 +201,15 @@ bool pt_has_outside(const char *by)
 struct pt_group pt_group_without_imports(struct pt_profile *profile, const char *by)
 {
     struct pt_group group = pt_group_by(profile, by);
-    if (group.of != PT_GROUP_OF_LABELS)
+    if (!pt_has_outside(by))
         return group;
-    uint32_t imports = pt_has_outside(by) ? pt_intern_text(profile, PT_IMPORTS) : 0;
-    uint32_t paused = pt_intern_text(profile, PP_PSEUDO_PAUSED);
+    uint32_t imports = pt_intern_text(profile, PT_IMPORTS);
     group.apart = pt_alloc(profile->nodes.count, sizeof *group.apart);
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
         const struct pt_node *node = &profile->nodes.items[i];
         const struct pt_frame *frame = &profile->frames.items[node->frame];
-        group.apart[i] = group.apart[node->parent];
-        if (frame->kind == PP_FRAME_PYTHON && pt_is_importlib(profile, frame))
-            group.apart[i] = imports;
-        else if (frame->kind == PP_FRAME_PSEUDO && frame->subject == paused)
-            group.apart[i] = paused;
+        group.apart[i] =
+            frame->kind == PP_FRAME_PYTHON && pt_is_importlib(profile, frame) ? imports : group.apart[node->parent];
     }
     return group;
 }

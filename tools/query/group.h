@@ -37,14 +37,18 @@
 /* A word of --by begins so that is about labels of the program. */
 #define PT_GROUP_OWN "label:"
 
+#define PT_GROUP_UNKNOWN 2u
+
 struct pt_group {
     enum pt_group_of { PT_GROUP_OF_LABELS, PT_GROUP_OF_THREAD, PT_GROUP_OF_STACK } of;
     uint32_t *values; /* strings, by label set, thread or node; 0: none */
-    /* The stack of what PYPROF_TRACES=…,only did not select, and its value where there is no other: nothing is known of
-     * it that would be none. 0: all was selected. */
-    uint32_t not_selected_node, not_selected;
-    /* Imports have a value of their own where nothing else is known of them (a service imports before it serves), and
-     * so has what ran while sampling was paused. By node, 0: none; NULL: they have none. */
+    /* The stacks of what PYPROF_TRACES=…,only did not select, and of pauses, with their values where there is no other:
+     * nothing is known of them that would be none. 0: there are none. */
+    struct pt_group_unknown {
+        uint32_t node, value;
+    } unknown[PT_GROUP_UNKNOWN];
+    /* Imports have a value of their own where nothing else is known of them (a service imports before it serves). By
+     * node, 0: none; NULL: they have none. */
     uint32_t *apart;
 };
 
@@ -52,8 +56,7 @@ struct pt_group {
  * later have no value. pt_group_free ends it. */
 struct pt_group pt_group_by(struct pt_profile *profile, const char *by);
 
-/* Groups likewise, with imports apart where servers and event loops run what has no value, and pauses where labels say
- * whose a sample is. */
+/* Groups likewise, with imports apart where servers and event loops run what has no value. */
 #define PT_IMPORTS "[imports]"
 struct pt_group pt_group_without_imports(struct pt_profile *profile, const char *by);
 
@@ -66,9 +69,11 @@ static inline uint32_t pt_group_value(const struct pt_group *group, const struct
     uint32_t value = group->values[group->of == PT_GROUP_OF_LABELS   ? sample->labels
                                    : group->of == PT_GROUP_OF_THREAD ? sample->thread
                                                                      : sample->node];
-    if (!value && group->apart && group->apart[sample->node])
-        return group->apart[sample->node];
-    return value || sample->node != group->not_selected_node ? value : group->not_selected;
+    if (!value && group->apart)
+        value = group->apart[sample->node];
+    for (unsigned i = 0; !value && i < PT_GROUP_UNKNOWN; i++)
+        value = sample->node == group->unknown[i].node ? group->unknown[i].value : 0;
+    return value;
 }
 
 void pt_group_free(struct pt_group *group);

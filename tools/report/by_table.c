@@ -177,22 +177,20 @@ static void plan_free(struct plan *plan)
     free(plan->details);
 }
 
-/* Returns whether what is no value has a row. */
-static bool is_row(const struct pt_by_values *values, const struct pt_by_value *value, bool limited)
+/* Returns whether what is no value has a row; where lines are limited, from so much on. */
+static bool is_row(const struct pt_by_values *values, const struct pt_by_value *value, bool limited, uint64_t from_ns)
 {
-    return limited ? pt_percent(value->ns, values->whole_ns) >= RANKED_FROM : pt_by_is_shown(values, value);
+    return limited ? value->ns >= from_ns && pt_percent(value->ns, values->whole_ns) >= RANKED_FROM
+                   : pt_by_is_shown(values, value);
 }
 
-/* Chooses `most` values, and what is no value; where lines are limited, fewer, so that there is room for details. */
-static struct plan plan_rows(const struct pt_by_values *values, uint32_t most, uint32_t lines)
+/* Returns how many values have a row, of `most`; where lines are limited, fewer, so that there is room for details. */
+static uint32_t shown_values(const struct pt_by_values *values, uint32_t most, uint32_t lines, uint64_t from_ns)
 {
     uint32_t known = values->count - values->ranked, shown = 0, ranked = 0;
-    struct plan plan = {.rows = pt_alloc(values->count, sizeof *plan.rows),
-                        .awaited = pt_alloc(values->count, sizeof *plan.awaited),
-                        .details = pt_alloc(values->count, sizeof *plan.details)};
     bool limited = lines != UINT32_MAX;
     for (uint32_t i = known; i < values->count; i++)
-        ranked += is_row(values, &values->items[i], limited);
+        ranked += is_row(values, &values->items[i], limited, from_ns);
     uint32_t room = lines > ranked + 1 ? (lines - ranked - 1) * ROWS_OF_LINES / 100 : 0;
     if (limited && most > room)
         most = room > FEWEST_ROWS ? room : FEWEST_ROWS;
@@ -200,9 +198,37 @@ static struct plan plan_rows(const struct pt_by_values *values, uint32_t most, u
         shown++;
     if (shown + 1 == known && pt_by_is_shown(values, &values->items[shown]))
         shown++; /* to say that there is another one takes a line too */
+    return shown;
+}
+
+/* Returns the least of what is no value and has a row, if a value that has none has more: that would be hidden by it.
+ */
+static const struct pt_by_value *hides_more(const struct pt_by_values *values, uint32_t shown, uint64_t from_ns)
+{
+    uint32_t known = values->count - values->ranked;
+    const struct pt_by_value *least = NULL;
+    for (uint32_t i = known; i < values->count; i++)
+        if (is_row(values, &values->items[i], true, from_ns) && (!least || values->items[i].ns < least->ns))
+            least = &values->items[i];
+    return least && shown < known && values->items[shown].ns > least->ns ? least : NULL;
+}
+
+/* Chooses values, and what is no value. */
+static struct plan plan_rows(const struct pt_by_values *values, uint32_t most, uint32_t lines)
+{
+    uint32_t known = values->count - values->ranked, shown;
+    struct plan plan = {.rows = pt_alloc(values->count, sizeof *plan.rows),
+                        .awaited = pt_alloc(values->count, sizeof *plan.awaited),
+                        .details = pt_alloc(values->count, sizeof *plan.details)};
+    bool limited = lines != UINT32_MAX;
+    uint64_t from_ns = 0;
+    const struct pt_by_value *least;
+    while (shown = shown_values(values, most, lines, from_ns),
+           limited && (least = hides_more(values, shown, from_ns)) != NULL)
+        from_ns = least->ns + 1;
     for (uint32_t i = 0; i < values->count; i++) {
         const struct pt_by_value *value = &values->items[i];
-        if (i < shown || (i >= known && is_row(values, value, limited))) {
+        if (i < shown || (i >= known && is_row(values, value, limited, from_ns))) {
             plan.rows[plan.count++] = value;
         } else {
             plan.hidden++;

@@ -144,9 +144,12 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
         rows[group.values[i]].since_self_ns += of_labels   ? live->labels_ns[i]
                                                : of_thread ? profile->threads.items[i].states.cpu_ns
                                                            : live->node_ns[i];
-    if (of_labels && group.not_selected_node < live->node_capacity) {
-        rows[group.not_selected].since_self_ns += live->node_ns[group.not_selected_node];
-        rows[0].since_self_ns -= live->node_ns[group.not_selected_node];
+    for (unsigned i = 0; of_labels && i < PT_GROUP_UNKNOWN; i++) {
+        const struct pt_group_unknown *unknown = &group.unknown[i];
+        uint64_t ns = unknown->node < live->node_capacity ? live->node_ns[unknown->node] : 0;
+        ns = ns < rows[0].since_self_ns ? ns : rows[0].since_self_ns; /* some of it may have a value */
+        rows[unknown->value].since_self_ns += ns;
+        rows[0].since_self_ns -= ns;
     }
     if (pt_rows_have_requests(live, by))
         add_requests(live, since_start, rows);

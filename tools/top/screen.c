@@ -186,9 +186,9 @@ static void draw_table(struct page *page, struct pt_screen *screen, struct pt_li
 {
     static const char *const headings[] = {
         "   SELF   TOTAL   RUN: SELF  RUN: TOTAL  FUNCTION",
-        "     CPU         CPU  THREADS  STATE    PROCESS",
-        "     CPU         CPU  THREAD",
-        "     CPU         CPU  ",
+        "     CPU    RUN: CPU  THREADS  STATE    PROCESS",
+        "     CPU    RUN: CPU  THREAD",
+        "     CPU    RUN: CPU  ",
     };
     const struct pt_rows_options options = {screen->of, screen->by, screen->by_total, screen->since_start,
                                             screen->filter_is_bad ? "" : screen->filter};

@@ -141,20 +141,20 @@ bool pt_summary_is_uneven(const struct pt_profile *profile)
     return is_uneven(&sum);
 }
 
-/* Returns whether a process has threads that kernel ticks sample. */
-static bool has_ticks(const struct pt_profile *profile, uint32_t process)
+/* Returns whether a process has no perf events. */
+static bool has_ticks_only(const struct pt_profile *profile, uint32_t process)
 {
     bool found = false;
     for (uint32_t i = 0; i < profile->processes.count; i++)
         found |= (process == PT_NONE || i == process) &&
-                 strcmp(pt_string(profile, profile->processes.items[i].clock), "perf events") != 0;
+                 !strstr(pt_string(profile, profile->processes.items[i].clock), "perf events");
     return found;
 }
 
 #define SEEN_BY_EVENTS "PYPROF_CLOCK=perf sees that, where 'pyprof doctor' says that perf events are permitted"
 
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes,
-                           bool ticks)
+                           bool ticks_only)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
            own = pt_percent(sum->own_ns, sum->cpu_ns);
@@ -167,13 +167,16 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
                    : "threads, or the process, were over before the next sample was due",
-             known || !ticks ? "" : ", or worked between two clock ticks. " SEEN_BY_EVENTS);
+             known || !ticks_only ? "" : ", or worked between two clock ticks. " SEEN_BY_EVENTS);
     }
     if (is_uneven(sum))
         warn(warnings,
              "%.1f %% (%.2f s) was sampled at clock ticks alone: of threads that wait often, work between two ticks is "
-             "not seen, and shares can be wrong. " SEEN_BY_EVENTS,
-             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns));
+             "not seen, and shares can be wrong. %s",
+             pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns),
+             ticks_only ? SEEN_BY_EVENTS
+                        : "Perf events would cost these threads more than PYPROF_MAX_OVERHEAD; PYPROF_CLOCK=perf gives "
+                          "them events all the same");
     if (lost > LOST_PERCENT) {
         warn(warnings,
              "%.1f %% of the CPU time (%.2f s, %" PRIu64
@@ -396,7 +399,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     else if (!without_sums && sum.samples < FEW_SAMPLES)
         warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
              costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
-    warn_of_shares(&warnings, &sum, checked, has_ticks(profile, only));
+    warn_of_shares(&warnings, &sum, checked, has_ticks_only(profile, only));
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
