@@ -101,6 +101,24 @@ END
     ! "$PYPROF" report endpoints service.pyprof | grep -F 'unknown route' || fail "$("$PYPROF" report endpoints service.pyprof)"
 }
 
+@test "report: on the first screen no endpoint is hidden by less that is none" {
+    /usr/bin/python3 - "$ROOT/tests/web" <<'END'
+import sys
+sys.path.insert(0, sys.argv[1])
+from logs import Log, pseudo, python
+log = Log()
+parts = [(f"/{n}", 900 - n * 50) for n in range(9)] + [("(unknown route)", 260), (None, 2000)]
+for endpoint, ms in parts:
+    log.sample("MainThread", [python("handle", "/srv/app/app.py", 20)], ms * 1000000, 0, True, ms // 10, (("endpoint", endpoint),) if endpoint else ())
+log.sample("MainThread", [pseudo("[paused]")], 240 * 1000000, 0, True, 0, ())
+log.write("many.pyprof")
+END
+    "$PYPROF" report many.pyprof >report.txt
+    [ "$(grep -oE '  (/[0-9]|\(none\)|\[paused\]|\(unknown route\)) ' report.txt | tr -d ' \n')" = "/0/1/2/3(none)" ] || fail "$(cat report.txt)"
+    "$PYPROF" report endpoints many.pyprof >report.txt
+    [ "$(grep -cE '  (/[0-9]|\(none\)|\[paused\]|\(unknown route\)) ' report.txt)" = 12 ] || fail "$(cat report.txt)"
+}
+
 @test "report: where no endpoint is read, the framework or the server is named, and what names its requests" {
     /usr/bin/python3 - "$ROOT/tests/web" <<'END'
 import sys
