@@ -521,7 +521,7 @@ assert values == {"/checkout": [1600000000, 3200000000], "/search/{query}": [800
 @test "top --by: the values of a run, and what there is when it has none" {
     service app
     "$PYPROF" top --count 1 --by endpoint app.pyprof >top.txt
-    grep -qE '^ +CPU +CPU  ENDPOINT$' top.txt || fail "$(cat top.txt)"
+    grep -qE '^ +CPU +RUN: CPU  ENDPOINT$' top.txt || fail "$(cat top.txt)"
     printf '43.8 1.60 /checkout\n34.4 1.26 (none)\n21.9 0.80 /search/{query}\n' | diff - <(awk '$2 == "%" { print $1, $3, $5 }' top.txt)
     "$PYPROF" top --count 1 --top 100 --native=none app.pyprof >top.txt
     grep -qE ' 65\.6 % .* \[task serve\]$' top.txt || fail "$(cat top.txt)"

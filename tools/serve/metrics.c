@@ -88,7 +88,8 @@ static void put_endpoints(const struct pt_counters *counters, struct pt_buffer *
         bool requests;
     } kinds[] = {
         {"pyprof_endpoint_cpu_seconds_total",
-         "CPU time by endpoint, since serve began; (none): outside of requests, or while paused; of more than 100 the rest is (others).",
+         "CPU time by endpoint, since serve began; (none): outside of requests, or while paused; of more than 100 the "
+         "rest is (others).",
          false},
         {"pyprof_endpoint_requests_total", "Requests that the program has counted (libpyprof.wsgi, asgi), by endpoint.",
          true},
