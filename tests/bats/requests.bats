@@ -307,7 +307,7 @@ assert each == sorted(each, reverse=True) and each[0] > 0, each'
     "$PYPROF" report --ci --by endpoint a >ci.txt
     shows ci.txt 1 ' 200 +[34]\.[0-9]+ ms +[0-9.]+ ms–[0-9.]+ ms +'
     "$PYPROF" top --by endpoint --count 1 a >top.txt
-    grep -qE '^ +CPU +CPU +REQ/S +CPU/REQ +ENDPOINT' top.txt || fail "$(cat top.txt)"
+    grep -qE '^ +CPU +RUN: CPU +REQ/S +CPU/REQ +ENDPOINT' top.txt || fail "$(cat top.txt)"
     shows top.txt 1 ' s +[0-9.]+ +[34]\.[0-9]+ ms +/light$'
     # Requests are a process's, and of no single thread or stack.
     "$PYPROF" report --by endpoint --focus spin a >focus.txt
