@@ -41,9 +41,8 @@ struct pp_object_copies {
     uint8_t memory[PP_COPY_MEMORY];
 };
 
-/* fetch_after of a sample that copies all that it reads; and of a sample that reads most where it is. A request of
- * Django has that copy one page, a task of asyncio three: one call for the pages of the last samples costs as much as
- * three. */
+/* fetch_after of a sample that copies all that it reads; and of a sample that reads most where it is: of a request of
+ * Django or a task of asyncio it copies a page or two, so that more are those of a long chain. */
 #define PP_FETCH_AFTER      1u
 #define PP_FETCH_AFTER_MANY 4u
 

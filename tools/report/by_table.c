@@ -216,16 +216,18 @@ static const struct pt_by_value *hides_more(const struct pt_by_values *values, u
 /* Chooses values, and what is no value. */
 static struct plan plan_rows(const struct pt_by_values *values, uint32_t most, uint32_t lines)
 {
-    uint32_t known = values->count - values->ranked, shown;
+    uint32_t known = values->count - values->ranked, shown = shown_values(values, most, lines, 0);
     struct plan plan = {.rows = pt_alloc(values->count, sizeof *plan.rows),
                         .awaited = pt_alloc(values->count, sizeof *plan.awaited),
                         .details = pt_alloc(values->count, sizeof *plan.details)};
     bool limited = lines != UINT32_MAX;
     uint64_t from_ns = 0;
-    const struct pt_by_value *least;
-    while (shown = shown_values(values, most, lines, from_ns),
-           limited && (least = hides_more(values, shown, from_ns)) != NULL)
+    const struct pt_by_value *least = limited ? hides_more(values, shown, from_ns) : NULL;
+    while (least) {
         from_ns = least->ns + 1;
+        shown = shown_values(values, most, lines, from_ns);
+        least = hides_more(values, shown, from_ns);
+    }
     for (uint32_t i = 0; i < values->count; i++) {
         const struct pt_by_value *value = &values->items[i];
         if (i < shown || (i >= known && is_row(values, value, limited, from_ns))) {

@@ -167,7 +167,9 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
              unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
                    : "threads, or the process, were over before the next sample was due",
-             known || !ticks_only ? "" : ", or worked between two clock ticks. " SEEN_BY_EVENTS);
+             known        ? ""
+             : ticks_only ? ", or worked between two clock ticks. " SEEN_BY_EVENTS
+                          : ", or were in system calls that no clock tick met");
     }
     if (is_uneven(sum))
         warn(warnings,
