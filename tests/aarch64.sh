@@ -151,7 +151,8 @@ if what == "shares":
     ratio = share("heavy") / share("light")
     print(f"ratio {ratio:.2f} deflate {share('compress', 'deflate'):.3f}")
     assert 2 < ratio < 4.5, ratio
-    assert share("compress", "deflate") > 0.8 * share("compress") > 0.15
+    # half of what the others use; how much of all that is depends on how slowly the interpreter starts
+    assert share("compress", "deflate") > 0.8 * share("compress") > 0.2 * (share("heavy") + share("light"))
     assert share("truncated") < 0.02
 elif what == "gaps":
     libc = sum(int(ns) for stack, ns in stacks if "(ld-musl" in stack.split(";")[-1]) / total
