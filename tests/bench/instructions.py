@@ -120,8 +120,8 @@ class Programs:
 
 
 def count(known):
-    """Beside other work a run lasts longer and has more intervals to flush, or ends before the flush thread had its turn: a group
-    of which one count is bad is counted once more."""
+    """Beside other work a run lasts longer and has more intervals to flush, or may end before the flush thread had its turn: a
+    group of which one count is bad is counted once more."""
     counts = {}
     with tempfile.TemporaryDirectory() as directory:
         all_of = Programs(directory)

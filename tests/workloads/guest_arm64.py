@@ -183,8 +183,10 @@ def profile():
     good, output = profiled("-c", "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).interrupted(200, 0))",
                             os.path.join(BUILD, "interrupted.so"), PYPROF_HZ="1000")
     kernel = tuple(map(int, re.findall(r"\d+", os.uname().release)[:2]))
-    # Older kernels of AArch64 send the signal from the interrupt (libpyprof(7)).
-    result(good and (output.split()[-1:] == ["0"] or kernel < (6, 1)), "no call ends with EINTR", output)
+    # Older kernels of AArch64 send the signal from the interrupt (libpyprof(7)): 36 of 2,400 calls on 5.10.
+    most = 0 if kernel >= (6, 1) else 120
+    ended = int((output.split() or ["-1"])[-1]) if good else -1
+    result(0 <= ended <= most, f"{ended} calls end with EINTR, {most} at most", output)
     program = os.path.join(WORKLOADS, "spin.py")
     for filter in "docker", "old", "4.18":
         shutil.rmtree("out", ignore_errors=True)
@@ -213,7 +215,9 @@ def pairing():
     total = information()["total"]
     samples = total["samples"]
     unpaired = sum(n for reason, n in truncated(total) if "pair" in reason)
-    cut = sum(n for reason, n in truncated(total) if reason != "native stack truncated: no unwind rows yet")
+    early = sum(n for reason, n in truncated(total) if reason == "native stack truncated: no unwind rows yet")
+    cut = sum(n for _, n in truncated(total)) - early
+    result(early <= samples / 20, f"{early} of {samples} samples are before their functions have rows", total)
     result(samples > 200 and unpaired <= max(1, samples / 1000), f"{unpaired} of {samples} samples are unpaired", total)
     result(cut <= samples / 100 + 1, f"{cut} of {samples} samples are incomplete", total)
 
