@@ -79,11 +79,10 @@ void *pt_copy(const void *array, size_t count, size_t size)
     return copy;
 }
 
-void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+void *pt_enlarge(void *array, uint32_t *capacity, uint64_t needed, size_t size, bool zeroed)
 {
+    uint32_t before = array ? *capacity : 0;
     uint64_t room = *capacity;
-    if (needed <= room && array)
-        return array;
     if (needed >= PT_NONE)
         pt_out_of_memory();
     room += room / 2;
@@ -98,6 +97,8 @@ void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
     array = reallocarray(array, room, size);
     if (!array)
         pt_out_of_memory();
+    if (zeroed)
+        memset((char *)array + before * size, 0, (room - before) * size);
     *capacity = (uint32_t)room;
     return array;
 }
@@ -106,16 +107,6 @@ void *pt_shrink(void *array, size_t count, size_t size)
 {
     void *smaller = count ? reallocarray(array, count, size) : NULL;
     return smaller ? smaller : array;
-}
-
-void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
-{
-    uint32_t before = array ? *capacity : 0;
-    if (needed <= before && array)
-        return array;
-    array = pt_grow_raw(array, capacity, needed, size);
-    memset((char *)array + before * size, 0, (*capacity - before) * size);
-    return array;
 }
 
 uint32_t *pt_bucket_sort(const void *items, size_t size, size_t offset, uint32_t count, uint32_t groups,

@@ -32,7 +32,7 @@ void *pt_copy(const void *array, size_t count, size_t size);
 
 /* Makes room for `needed` items of `size` bytes and returns the array, perhaps moved. New room is zeroed. Grows by
  * half at least, so that appending one by one is linear. */
-void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
 
 /* Appends a zeroed item to a table and evaluates to a pointer to it. A table has the fields items, count and capacity;
  * a free place below its capacity may hold an old item. */
@@ -42,7 +42,20 @@ void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
      &(table)->items[(table)->count++])
 
 /* pt_grow for large arrays: new room is not zeroed, and costs nothing until it is written. */
-void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+static inline void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+
+/* What both do where there is no room: they are called for each item that is added, and few need any. */
+void *pt_enlarge(void *array, uint32_t *capacity, uint64_t needed, size_t size, bool zeroed);
+
+static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    return array && needed <= *capacity ? array : pt_enlarge(array, capacity, needed, size, true);
+}
+
+static inline void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    return array && needed <= *capacity ? array : pt_enlarge(array, capacity, needed, size, false);
+}
 
 /* Gives back the room after the first `count` items, if there are any. */
 void *pt_shrink(void *array, size_t count, size_t size);
