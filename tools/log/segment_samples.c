@@ -25,10 +25,18 @@ static inline const uint8_t *quick_varint(const uint8_t *at, uint64_t *value)
 /* Takes up to `room` samples as parse_sample does, up to a record that only parse_sample can decide on. */
 static uint32_t parse_quickly(struct pt_cursor *payload, struct pt_log_sample *items, uint32_t room)
 {
-    const uint8_t *at = payload->at, *end = payload->end;
+    uint8_t last[2 * WINDOW] = {0};
+    const uint8_t *at = payload->at, *end = payload->end, *readable = end;
     uint32_t parsed = 0;
     size_t length;
-    for (; parsed < room && (size_t)(end - at) >= WINDOW; at += length) {
+    for (; parsed < room && at < end; at += length) {
+        size_t left = (size_t)(readable - at);
+        if (left < WINDOW) { /* the last few are most of a small block */
+            memcpy(last, at, left);
+            at = last;
+            end = last + left;
+            readable = last + sizeof last;
+        }
         length = 1 + (size_t)*at;
         uint64_t thread, node, labels, state, count, cpu_ns;
         const uint8_t *field = quick_varint(at + 1, &thread);
@@ -48,7 +56,7 @@ static uint32_t parse_quickly(struct pt_cursor *payload, struct pt_log_sample *i
         items[parsed++] =
             (struct pt_log_sample){(uint32_t)thread, (uint32_t)node, (uint32_t)labels, (uint32_t)state, count, cpu_ns};
     }
-    payload->at = at;
+    payload->at = payload->end - (end - at);
     return parsed;
 }
 
