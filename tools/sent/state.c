@@ -107,8 +107,10 @@ static void append_count(struct pt_buffer *text, const char *word, const struct 
 /* Appends text that takes the rest of a line. */
 static void append_rest(struct pt_buffer *text, const char *rest)
 {
-    for (; *rest; rest++)
-        pt_buffer_append(text, (unsigned char)*rest < ' ' ? " " : rest, 1);
+    size_t begin = text->length;
+    pt_buffer_text(text, rest);
+    for (char *at = text->data + begin; *at; at++)
+        *at = (unsigned char)*at < ' ' ? ' ' : *at;
     pt_buffer_text(text, "\n");
 }
 
