@@ -318,3 +318,50 @@ TEST(of_a_log_that_was_replaced_before_it_was_opened_again_nothing_counts_twice)
     for (int i = 0; i < count; i++)
         close(held[i]);
 }
+
+static bool begin_any(void *data, const struct stat *status, struct pt_growing_file *source)
+{
+    assert_true(!data && status && source);
+    return true;
+}
+
+static uint32_t as_the_first(void *data, uint32_t process)
+{
+    assert_true(!data && process < LOGS);
+    return 0;
+}
+
+/* As pushers read the workers of one service: what their ids mean, and their labels, are told apart, processes are not.
+ */
+TEST(alike_processes_are_counted_as_one)
+{
+    struct log logs[LOGS];
+    for (uint32_t i = 0; i < LOGS; i++)
+        begin_log(&logs[i], paths[i], i, names[i], 0);
+    for (int alike = 0; alike < 2; alike++) {
+        struct pt_follow *follow = follow_all(0);
+        follow->request.timed = false;
+        follow->request.whole = true;
+        follow->request.counted_as = alike ? as_the_first : NULL;
+        follow->begin = begin_any;
+        follow->took = leave_samples;
+        assert_true(pt_follow_read(follow, UINT64_MAX));
+        const struct pt_profile *profile = follow->profile;
+        bool counted[LOGS] = {false};
+        assert_int_equal(profile->samples.count, LOGS);
+        for (uint32_t i = 0; i < LOGS; i++) {
+            const struct pt_sample *sample = &profile->samples.items[i];
+            const struct pt_label *label = &profile->labels.items[profile->label_sets.items[sample->labels].first];
+            uint32_t log = (uint32_t)*pt_string(profile, label->value) - 'a';
+            uint32_t process = profile->threads.items[sample->thread].process;
+            assert_true(log < LOGS && !counted[log]);
+            counted[log] = true;
+            assert_int_equal(sample->cpu_ns, FIRST_NS);
+            assert_string_equal(pt_string(profile, profile->processes.items[process].instance), names[alike ? 0 : log]);
+            assert_int_equal(sample->node, profile->samples.items[0].node);
+        }
+        pt_follow_free(follow);
+    }
+    for (uint32_t i = 0; i < LOGS; i++)
+        fixture_end(&logs[i].fixture);
+}

@@ -30,7 +30,7 @@ struct pt_follow {
     /* To count each thing once over years, and over several lives of the program. NULL: all is read, by several
      * threads if it is much. */
     pt_follow_begin *begin;
-    void (*took)(void *data); /* takes the samples, when there are some thousands and at the end */
+    void (*took)(void *data); /* takes the samples, when there are thousands and at the end; with request.whole */
     void *data;               /* of both */
     /* Of what ended then or later nothing is read yet, of compacted logs and of others; UINT64_MAX: all is. */
     uint64_t until_unix_ns, compacted_until_unix_ns;

@@ -29,13 +29,31 @@ static void put_thread(struct pt_adder *adder, const struct pt_segment *segment,
         pt_add_busy(profile, thread, sum->state, interval, sum->cpu_ns);
 }
 
+/* Returns the thread that has all samples of the segment. */
+static uint32_t whole_thread(struct pt_adder *adder)
+{
+    struct pt_profile *profile = adder->ids.profile;
+    const struct pt_load_request *request = profile->request;
+    uint32_t process = adder->ids.process;
+    if (request->counted_as)
+        process = request->counted_as(request->counted_as_context, process);
+    if (adder->counted_as != process + 1) {
+        const struct pt_thread thread = {.process = process, .name = pt_intern_text(profile, "(process)")};
+        adder->whole = pt_add_thread(profile, &thread);
+        adder->counted_as = process + 1;
+    }
+    return adder->whole;
+}
+
 /* Adds a sample, or CPU time of a stack. node: the profile's. */
 static void put_sample(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_sample *sum,
                        uint32_t node, uint32_t interval)
 {
     bool stacks = adds_stacks(adder);
     struct pt_sample sample = {
-        .thread = stacks ? PT_NONE : pt_id_map_thread(&adder->ids, segment, sum->thread),
+        .thread = stacks                               ? PT_NONE
+                  : adder->ids.profile->request->whole ? whole_thread(adder)
+                                                       : pt_id_map_thread(&adder->ids, segment, sum->thread),
         .node = node,
         .labels = pt_id_map_label_set(&adder->ids, segment, sum->labels) & PT_MAX_LABEL_SETS,
         .state = sum->state & PT_MAX_STATES,
@@ -95,7 +113,7 @@ static void add_to(struct pt_adder *adder, struct pt_sample_sums *sums, const st
     static const struct pt_sums_by by_thread = {.thread = UINT32_MAX, .state = UINT32_MAX};
     const struct pt_load_request *request = adder->ids.profile->request;
     bool plain = request->plain || sums_threads(adder);
-    const struct pt_sums_by by = {.thread = adds_stacks(adder) || request->whole ? 0 : UINT32_MAX,
+    const struct pt_sums_by by = {.thread = adds_stacks(adder) ? 0 : UINT32_MAX,
                                   .node = request->no_stacks ? 0 : UINT32_MAX,
                                   .labels = UINT32_MAX,
                                   .state = plain ? PP_STATE_GC_KNOWN | PP_STATE_GC : UINT32_MAX};
@@ -104,11 +122,25 @@ static void add_to(struct pt_adder *adder, struct pt_sample_sums *sums, const st
         pt_sample_sums_add(&adder->thread_sums, &by_thread, samples, count);
 }
 
+/* Adds samples of whole processes, by the profile's numbers: a thousand segments share these sums. */
+static void add_whole(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_log_sample *samples,
+                      uint32_t count)
+{
+    static const struct pt_sums_by by = {UINT32_MAX, UINT32_MAX, UINT32_MAX, PP_STATE_GC_KNOWN | PP_STATE_GC};
+    struct pt_log_sample mapped[PT_SAMPLES_TOGETHER];
+    pt_id_map_samples(&adder->ids, segment, samples, count, whole_thread(adder), mapped);
+    pt_sample_sums_add(&adder->ids.profile->whole, &by, mapped, count);
+}
+
 /* Adds samples of the interval; those of pools by parts. */
 static void add(struct pt_adder *adder, const struct pt_segment *segment, const struct pt_interval *interval,
                 const struct pt_log_sample *samples, uint32_t count)
 {
     struct pt_pools *pools = &adder->pools;
+    if (!pools->total && adder->ids.profile->request->whole) {
+        add_whole(adder, segment, samples, count);
+        return;
+    }
     if (!pools->total) {
         add_to(adder, &adder->sums, samples, count);
         return;

@@ -13,7 +13,8 @@ struct pt_adder {
     struct pt_sample_sums sums, thread_sums; /* thread_sums: if only stacks are kept */
     struct pt_pools pools;                   /* with sums of their own */
     uint64_t start_unix_ns, wall_ns;         /* the interval of the sums, if times are kept */
-    unsigned char *chosen;                   /* by thread of the profile: 1 selected, 2 not; 0: not known yet */
+    uint32_t counted_as, whole; /* the process that samples are counted as, and its thread for all of them; 0: unset */
+    unsigned char *chosen;      /* by thread of the profile: 1 selected, 2 not; 0: not known yet */
     uint32_t chosen_capacity;
     const struct pt_growing_part *part; /* what of a growing segment counts; NULL: all */
 };

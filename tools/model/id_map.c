@@ -269,6 +269,20 @@ static void map_kind(struct pt_id_map *ids, const struct pt_segment *segment, en
             map(ids, segment, id);
 }
 
+void pt_id_map_samples(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_sample *from,
+                       uint32_t count, uint32_t thread, struct pt_log_sample *to)
+{
+    bool stacks = !ids->profile->request->no_stacks;
+    for (uint32_t i = 0; i < count; i++) {
+        to[i] = from[i];
+        to[i].thread = thread;
+        to[i].node = stacks ? known(ids, PT_TABLE_NODES, from[i].node) : 0;
+        if (to[i].node == PT_NONE)
+            to[i].node = pt_id_map_node(ids, segment, from[i].node);
+        to[i].labels = from[i].labels ? pt_id_map_label_set(ids, segment, from[i].labels) : 0;
+    }
+}
+
 static uint32_t map_module(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id)
 {
     uint64_t bias;

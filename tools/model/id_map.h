@@ -33,6 +33,9 @@ struct pt_process *pt_id_map_process(struct pt_id_map *ids, const struct pt_segm
 uint32_t pt_id_map_thread(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 uint32_t pt_id_map_node(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 uint32_t pt_id_map_label_set(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
+/* Copies samples with the profile's numbers in place of ids; all are of this thread, a number. */
+void pt_id_map_samples(struct pt_id_map *ids, const struct pt_segment *segment, const struct pt_log_sample *from,
+                       uint32_t count, uint32_t thread, struct pt_log_sample *to);
 uint32_t pt_id_map_string(struct pt_id_map *ids, const struct pt_segment *segment, uint32_t id);
 /* Maps everything that the segment has defined and not released, but threads: names only, unless `stacks`. */
 void pt_id_map_all(struct pt_id_map *ids, const struct pt_segment *segment, bool stacks);

@@ -53,6 +53,7 @@ void pt_profile_free(struct pt_profile *profile)
     PT_FREE_TABLE(&profile->traces);
     free(profile->middleware);
     pt_sample_sums_free(&profile->spare_sums);
+    pt_sample_sums_free(&profile->whole);
     free(profile);
 }
 
@@ -199,6 +200,21 @@ struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count)
     profile->samples.items = NULL;
     profile->samples.count = profile->samples.capacity = 0;
     return samples;
+}
+
+void pt_put_whole(struct pt_profile *profile)
+{
+    struct pt_log_sample sum;
+    for (uint64_t at = 0; pt_sample_sums_next(&profile->whole, &at, &sum);) {
+        const struct pt_sample sample = {.thread = sum.thread,
+                                         .node = sum.node,
+                                         .labels = sum.labels & PT_MAX_LABEL_SETS,
+                                         .state = sum.state & PT_MAX_STATES,
+                                         .count = sum.count,
+                                         .cpu_ns = sum.cpu_ns};
+        pt_append_sample(profile, &sample);
+    }
+    pt_sample_sums_clear(&profile->whole);
 }
 
 const struct pt_sample *pt_retake_samples(struct pt_profile *profile, uint32_t *count)

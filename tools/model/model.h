@@ -190,6 +190,7 @@ struct pt_profile {
 
     struct pt_read_losses losses;     /* of all segments */
     struct pt_sample_sums spare_sums; /* for the growing segment that is read next */
+    struct pt_sample_sums whole;      /* with request->whole: sums of all segments, by the profile's numbers */
 
     bool waits; /* the main thread was seen to wait while threads without Python worked (pools.h) */
 
@@ -290,6 +291,8 @@ void pt_add_busy(struct pt_profile *profile, uint32_t thread, uint32_t state, ui
 void pt_add_as_kept(struct pt_profile *profile, const struct pt_sample *sample);
 /* Removes all samples from the profile and returns them, *count of them; the caller frees. */
 struct pt_sample *pt_take_samples(struct pt_profile *profile, uint32_t *count);
+/* Moves what was summed up for request->whole to the samples. */
+void pt_put_whole(struct pt_profile *profile);
 /* Empties the profile's samples so that changed ones can be added while the old ones are read. The returned array of
  * *count samples stays the profile's and is overwritten: read it in order, and for each sample read add at most one
  * before reading the next. */

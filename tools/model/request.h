@@ -69,6 +69,9 @@ enum pt_traces {
 
 typedef bool pt_wants_process(void *data, const struct pt_log_process *process);
 
+/* Returns the number of the process that the samples of this one may be counted as; its own if there is none. */
+typedef uint32_t pt_counted_as(void *data, uint32_t process);
+
 /* Starts as {0}, which requests all samples of the latest run in the default directory. It must neither change nor move
  * until its profile is freed. */
 struct pt_load_request {
@@ -88,7 +91,7 @@ struct pt_load_request {
     enum pt_traces traces; /* not PT_TRACES_NONE: PT_KEEP_STACKS keeps samples */
     enum pt_keep keep;
     bool plain;     /* samples are not split by GIL */
-    bool whole;     /* nor by thread: they are of the process as a whole */
+    bool whole;     /* nor by thread: they are of the process as a whole, or of counted_as */
     bool no_stacks; /* nor by stack: all are at node 0 */
     bool ready;     /* processes know when they were ready */
     bool usage;     /* what processes had used at the end of each interval */
@@ -101,6 +104,10 @@ struct pt_load_request {
     uint64_t timed_from_ns;
     uint32_t most_samples;
     bool merge_intervals;
+
+    pt_counted_as *counted_as; /* with `whole`: where a thousand workers are alike, they need not be told apart; NULL:
+                                  they are */
+    void *counted_as_context;
 
     pt_wants_process *wants; /* returns false for processes to leave out, to any thread; NULL: none */
     void *wants_context;

@@ -85,11 +85,10 @@ static void export_samples(struct pt_profile *profile, const struct pt_push_prof
     FILE *out = open_memstream(&bytes, &length);
     if (!out)
         pt_out_of_memory();
-    profile->samples.items = from->samples;
-    profile->samples.count = from->count;
+    const __typeof__(profile->samples) own = profile->samples;
+    profile->samples = (__typeof__(own)){.items = from->samples, .count = from->count};
     write(profile, &options, out);
-    profile->samples.items = NULL;
-    profile->samples.count = 0;
+    profile->samples = own;
     fclose(out);
     pt_buffer_append(to, bytes, length);
     free(bytes);

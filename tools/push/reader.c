@@ -63,11 +63,34 @@ static void count_gone(struct pt_push_reader *reader)
     follow->gone = follow->gone_bytes = 0;
 }
 
+static uint32_t service_of(struct pt_push_reader *reader, uint32_t process)
+{
+    reader->services =
+        pt_grow(reader->services, &reader->service_capacity, (uint64_t)process + 1, sizeof *reader->services);
+    struct pt_push_service *service = &reader->services[process];
+    if (!service->name) {
+        uint32_t name = pt_push_service(reader->target, reader->follow->profile, process) + 1, first = 0;
+        while (first < process && reader->services[first].name != name)
+            first++;
+        *service = (struct pt_push_service){name, first};
+    }
+    return service->name - 1;
+}
+
+static uint32_t counted_as(void *data, uint32_t process)
+{
+    const struct pt_push_reader *reader = data;
+    bool known = process < reader->service_capacity && reader->services[process].name;
+    return known ? reader->services[process].first : process;
+}
+
 static void begin(struct pt_push_reader *reader)
 {
     struct pt_follow *follow = pt_follow_new(&reader->request, 0);
     follow->request.timed = false;
     follow->request.whole = true;
+    follow->request.counted_as = counted_as;
+    follow->request.counted_as_context = reader;
     follow->own_only = true;
     follow->begin = begin_file;
     follow->took = sum_up;
@@ -131,21 +154,14 @@ static uint32_t shown_labels(struct pt_push_reader *reader, uint32_t number)
     return to;
 }
 
-static uint32_t service_of(struct pt_push_reader *reader, uint32_t process)
-{
-    reader->services =
-        pt_grow(reader->services, &reader->service_capacity, (uint64_t)process + 1, sizeof *reader->services);
-    if (!reader->services[process])
-        reader->services[process] = pt_push_service(reader->target, reader->follow->profile, process) + 1;
-    return reader->services[process] - 1;
-}
-
 static void add(struct pt_push_reader *reader, const struct pt_sample *sample)
 {
     struct pt_profile *profile = reader->follow->profile;
+    uint32_t node = pt_task_stack(&reader->tasks, profile, sample->node, sample->labels);
+    pt_fold_add(&reader->fold, profile);
     const struct pt_push_cell cell = {
         .service = service_of(reader, profile->threads.items[sample->thread].process),
-        .node = pt_fold_node(&reader->fold, sample->node),
+        .node = pt_fold_node(&reader->fold, node),
         .labels = shown_labels(reader, sample->labels),
     };
     uint32_t number = PT_FIND_OR_APPEND(&reader->cells, cells_hash(&cell), cells_same, &cell, cell);
@@ -163,10 +179,7 @@ static void sum_up(void *data)
         return;
     resolve(reader);
     pt_states_add_gc_frames(profile);
-    PT_AUTO_FREE struct pt_sample *samples = pt_take_samples(profile, &count);
-    for (uint32_t i = 0; i < count; i++)
-        samples[i].node = pt_task_stack(&reader->tasks, profile, samples[i].node, samples[i].labels);
-    pt_fold_add(&reader->fold, profile);
+    const struct pt_sample *samples = pt_retake_samples(profile, &count);
     for (uint32_t i = 0; i < count; i++)
         add(reader, &samples[i]);
 }
@@ -260,7 +273,8 @@ static void forget(struct pt_push_reader *reader)
     free(reader->services);
     free(reader->shown);
     reader->follow = NULL;
-    reader->services = reader->shown = NULL;
+    reader->services = NULL;
+    reader->shown = NULL;
     reader->service_capacity = reader->shown_capacity = 0;
 }
 

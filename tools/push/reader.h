@@ -34,7 +34,9 @@ struct pt_push_reader {
     struct pt_follow *follow;       /* NULL: begins again from the state with the next window */
     struct pt_fold fold;
     struct pt_task_stacks tasks;
-    uint32_t *services; /* by process: string + 1 */
+    struct pt_push_service {
+        uint32_t name, first; /* string + 1, and the first process with this service */
+    } * services;             /* by process; name 0: not known yet */
     uint32_t service_capacity;
     uint32_t *shown; /* by label set: the set of the labels that are shown + 1 */
     uint32_t shown_capacity;
