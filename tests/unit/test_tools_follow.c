@@ -365,3 +365,42 @@ TEST(alike_processes_are_counted_as_one)
     for (uint32_t i = 0; i < LOGS; i++)
         fixture_end(&logs[i].fixture);
 }
+
+#define SETS 1500 /* of labels: more than are summed up before samples are taken */
+
+static struct pt_follow *all_known;
+static unsigned times_taken;
+
+static void take_when_all_are_known(void *data)
+{
+    uint32_t count;
+    assert_null(data);
+    assert_int_equal(all_known->profile->processes.count, LOGS);
+    free(pt_take_samples(all_known->profile, &count));
+    times_taken++;
+}
+
+/* The service of a worker may be that of its parent, whose log is read after its own. */
+TEST(samples_are_taken_when_all_processes_are_known)
+{
+    struct log logs[LOGS];
+    for (uint32_t i = 0; i < LOGS; i++)
+        begin_log(&logs[i], paths[i], i, names[i], 0);
+    for (uint32_t i = 0; i < SETS; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "%u", i);
+        uint32_t label = fixture_labels(&logs[0].fixture, "endpoint", name);
+        fixture_sample(&logs[0].fixture, logs[0].thread, logs[0].node, label, 0, 1, SECOND_NS);
+    }
+    write_on(&logs[0]);
+    struct pt_follow *follow = all_known = follow_all(0);
+    follow->request.timed = false;
+    follow->request.whole = true;
+    follow->begin = begin_any;
+    follow->took = take_when_all_are_known;
+    assert_true(pt_follow_read(follow, UINT64_MAX));
+    assert_true(times_taken > 1);
+    pt_follow_free(follow);
+    for (uint32_t i = 0; i < LOGS; i++)
+        fixture_end(&logs[i].fixture);
+}

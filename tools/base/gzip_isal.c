@@ -17,7 +17,7 @@ struct pt_gzip_stream {
  * follows is slow then: that was a sixth of what reading logs takes. */
 static void end_wide_vectors(void)
 {
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined __AVX__ /* else the compiler may have something there */
     if (__builtin_cpu_supports("avx"))
         __asm__ volatile("vzeroupper");
 #endif

@@ -294,6 +294,20 @@ static uint64_t weight_of(const struct pt_follow *follow)
            64 * (uint64_t)profile->processes.count + 32 * (uint64_t)follow->sources.count;
 }
 
+/* Reads of new logs what comes before their first samples: a process may have its service's name from its parent, whose
+ * log may be read after its own. */
+static void read_processes(struct pt_follow *follow, struct pt_growing_reader *reader)
+{
+    struct pt_growing_reader first = *reader;
+    first.until_unix_ns = first.compacted_until_unix_ns = 0;
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        struct pt_growing_file *source = &follow->sources.items[i];
+        if (!source->segment && !source->released && is_wanted(follow, source))
+            pt_growing_file_read(source, &first);
+    }
+    reader->data = first.data;
+}
+
 static void take(struct pt_follow *follow)
 {
     pt_put_whole(follow->profile);
@@ -331,6 +345,8 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
                                        .deadline = deadline,
                                        .until_unix_ns = follow->until_unix_ns,
                                        .compacted_until_unix_ns = follow->compacted_until_unix_ns};
+    if (follow->begin)
+        read_processes(follow, &reader);
     do {
         all = true;
         follow->size = follow->read = follow->unusable = 0;
