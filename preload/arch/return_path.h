@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finds the return address of code that has no unwind information, by its instructions: musl's, on any processor. */
+/* Finds the return address of code that has no unwind information, by its instructions: musl's, on any processor, and
+ * assembly on AArch64 (PP_READS_GAPS). */
 #ifndef PP_ARCH_RETURN_PATH_H
 #define PP_ARCH_RETURN_PATH_H
 

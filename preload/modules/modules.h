@@ -43,7 +43,8 @@ bool pp_modules_refresh(void);
  * knows it now, if only that there is no function, or no rule. False: no module holds it, or there is no memory. */
 bool pp_module_add_sampled(uintptr_t address);
 /* Does so for an address at which a walk has stopped: at_call, the last byte of a call, else an interrupted
- * instruction. Where libc's own code has no unwind information, its instructions tell the rule. */
+ * instruction. Where libc's own code has no unwind information, or on AArch64 assembly, its instructions tell the rule.
+ */
 bool pp_module_add_stopped(uintptr_t address, bool at_call);
 /* Returns the table that handlers will have after the next pp_modules_publish. Valid until the next call here. NULL:
  * no memory. */

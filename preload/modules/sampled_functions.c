@@ -2,6 +2,7 @@
 /* Compiles the rows of functions that samples met. Rows are added to drafts, which nothing but the flush thread sees;
  * publishing packs each changed module's draft and stores a new table. */
 #include "../base/arena.h"
+#include "../base/libc_kind.h"
 #include "module_list.h"
 
 #define REST_AFTER_FIRST 2u
@@ -24,6 +25,7 @@ static struct pp_unwind_source source_of(struct pp_module *module, struct pp_unw
 {
     const struct pp_loaded_object *object = &module->private->object;
     return (struct pp_unwind_source){
+        .least_gap = pp_libc_kind.undescribed ? 1 : PP_READS_GAPS,
         .text_start = module->start,
         .text_end = module->end,
         .hdr_start = object->eh_frame_hdr.start,

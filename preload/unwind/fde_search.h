@@ -36,6 +36,7 @@ enum pp_place {
 /* Where a module's code and its unwind information are in the process. */
 struct pp_unwind_source {
     enum pp_place place; /* of the address that rows are asked for */
+    uint32_t least_gap; /* from this size on, instructions may tell the rule of code that no function holds; 0: never */
     uintptr_t text_start, text_end;
     uintptr_t hdr_start, hdr_end; /* .eh_frame_hdr; equal: there is none */
     uintptr_t segment_end;        /* of the segment that holds .eh_frame */

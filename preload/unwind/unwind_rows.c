@@ -2,7 +2,6 @@
 #include "unwind_rows.h"
 #include "../arch/return_path.h"
 #include "../base/arena.h"
-#include "../base/libc_kind.h"
 #include "../base/safe_copy.h"
 
 #define ROWS_PER_BLOCK 16
@@ -40,7 +39,7 @@ static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_
         struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
         pp_cfi_run(&copy, &cie->cie, &fde, &cie->initial, emit, &c);
         pp_row_builder_add(builder, c.end, PP_RULE_GAP);
-        if (pp_libc_kind.undescribed && c.end < found->end)
+        if (source->least_gap && found->end >= c.end + source->least_gap)
             found->end = c.end + 1;
     }
     if (mapped)
@@ -145,12 +144,12 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
     return done;
 }
 
-/* Adds a rule for code without a description from its instructions, if they tell: libc's own, where that has none. A
- * caller's frame is asked for by the last byte of its call; the code that a handler returns to, by the byte before it.
- * False: no memory. */
+/* Adds a rule for code without a description from its instructions, if they tell: libc's own, where that has none, and
+ * assembly. A caller's frame is asked for by the last byte of its call; the code that a handler returns to, by the byte
+ * before it. False: no memory. */
 static bool add_by_code(struct pp_row_builder *builder, const struct pp_unwind_source *source, uintptr_t address)
 {
-    bool call = source->place == PP_PLACE_CALL;
+    bool call = source->place == PP_PLACE_UNKNOWN ? PP_AT_CALL(address) : source->place == PP_PLACE_CALL;
     struct pp_code code = {.start = source->text_start, .end = source->text_end, .read = pp_safe_copy};
     uint32_t offset = (uint32_t)(address - source->text_start), size;
     uint32_t rule = rule_by_code(builder, &code, call ? address + 1 : address, &size);
@@ -172,11 +171,10 @@ bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_s
     draft->changed = true;
     bool done = add_undescribed_at(draft, source, address);
     if (done && !is_known(draft, offset) && pp_fde_search(source, address, &found))
-        done = found.fde                  ? compile(&draft->builder, source, &found)
-               : pp_libc_kind.undescribed ? true
-                                          : add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
-    if (done && pp_libc_kind.undescribed && !is_known(draft, offset)) {
-        if (source->place == PP_PLACE_UNKNOWN)
+        done = found.fde ? compile(&draft->builder, source, &found)
+                         : source->least_gap || add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+    if (done && source->least_gap && !is_known(draft, offset)) {
+        if (source->place == PP_PLACE_UNKNOWN && !PP_READS_GAPS)
             return true;
         done = add_by_code(&draft->builder, source, address);
     }

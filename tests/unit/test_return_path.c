@@ -168,6 +168,16 @@ TEST(known_code)
         {{0xd282020c, 0x8b2c63ff, 0xd65f03c0}, 0, 4112, SP, false, 5}, /* mov x12, #4112; add sp, sp, x12 */
         {{0x910003bf, 0xa8c17bfd, 0xd65f03c0}, 0, 16, FP, true, 1},    /* mov sp, x29; ldp x29, x30, [sp], #16 */
         {{0xa8c17bfd, 0x14000001, 0xa9bf7bfd, 0xa8c17bfd, 0xd65f03c0}, 0, 16, SP, true, 1}, /* calls at its end */
+        /* ldr x30, [x29, #8]; ldr x29, [sp], #16: what x29 points to is where it is restored from */
+        {{0xf94007be, 0xf84107fd, 0xd65f03c0}, 0, 16, SP, true, 1},
+        {{0xf94007be, 0x910003bf, 0xf84107fd, 0xd65f03c0}, 0, 16, FP, true, 1}, /* … with mov sp, x29 between */
+        {{0xf94003f3, 0xf94007be, 0x910003bf, 0xf84107fd, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* ldr x19, [sp] first */
+        /* stp x29, x30, [sp, #-16]!; mov x29, sp; ldr x30, [x29, #8]; ldr x29, [sp], #16 */
+        {{0xa9bf7bfd, 0x910003fd, 0xf94007be, 0xf84107fd, 0xd65f03c0}, 0, 0, SP, false, 1},
+        /* … with sub sp, sp, #16; mov sp, x29 between */
+        {{0xa9bf7bfd, 0x910003fd, 0xd10043ff, 0x910003bf, 0xa8c17bfd, 0xd65f03c0}, 0, 0, SP, false, 1},
+        {{0xf94007be, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* ldr x30, [x29, #8]: from where? */
+        {{0xf94003bd, 0x910043ff, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* ldr x29, [x29] */
         {{0xb4000060, 0x910043ff, 0xd65f03c0, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* ways differ: add sp, sp, #16 */
         {{0x94000002, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* bl: x30 is lost */
         {{0x94000002, 0xa9bf7bfd, 0xa8c17bfd, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* … and another function begins */

@@ -4,12 +4,13 @@
  * distance, or the function could not return. A call changes x30, so a way past a call that does not return hardly ever
  * comes to a return that it takes for one: the code there belongs to another frame, or finds no x30. A way ends without
  * an answer at jumps to what is in a register, at a write to the stack pointer other than by numbers and from the frame
- * pointer, and at what is no instruction of before Armv8.5.
+ * pointer, and at what is no instruction of before Armv8.5. Assembly restores registers by the frame pointer, too:
+ * until the way changes that, it points to where it is restored from, as the ABI has it.
  */
 #include "../return_path.h"
 #include "way.h"
 
-#define STEPS_MAX 1024 /* instructions, on all ways that are tried */
+#define STEPS_MAX 2048 /* instructions, on all ways that are tried */
 #define WAYS_MAX  16
 
 struct search {
@@ -26,11 +27,12 @@ static bool take_access(struct way *way, uint32_t i, const unsigned registers[2]
 {
     unsigned n = i >> 5 & 31;
     bool vectors = i >> 26 & 1, on_stack = n == PP_REG_SP, done = true;
-    int32_t at = way->sp + (index == 1 ? 0 : (int32_t)offset);
+    bool on_frame = n == PP_REG_FP && way->fp && loads && !index;
+    int32_t at = (on_frame ? way->fp : way->sp) + (index == 1 ? 0 : (int32_t)offset);
     if (index && !on_stack)
         change(way, n);
     for (unsigned k = 0; k < 2 && !vectors; k++) {
-        bool whole = on_stack && size == WORD;
+        bool whole = (on_stack || on_frame) && size == WORD;
         int32_t place = at + (int32_t)(k * size);
         if (loads && whole)
             load(way, registers[k], place);
@@ -77,9 +79,14 @@ static bool take_memory(struct way *way, uint32_t i)
 static bool take_immediate(struct way *way, uint32_t i)
 {
     unsigned to = i & 31, from = i >> 5 & 31, group = i >> 23 & 7;
-    if (group == 2 && to == PP_REG_SP && !(i >> 29 & 1)) { /* add, sub */
-        int64_t distance = (int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1) * 12;
-        return i >> 31 && move_stack(way, from, i >> 30 & 1 ? -distance : distance);
+    if (group == 2 && !(i >> 29 & 1)) { /* add, sub */
+        int64_t number = (int64_t)(i >> 10 & 0xfff) << (i >> 22 & 1) * 12, distance = i >> 30 & 1 ? -number : number;
+        if (to == PP_REG_SP)
+            return i >> 31 && move_stack(way, from, distance);
+        if (to == PP_REG_FP && from == PP_REG_SP && i >> 31) {
+            point_to_frame(way, distance);
+            return true;
+        }
     }
     if ((group == 3 || (group == 4 && (i >> 29 & 3) != 3)) && to == PP_REG_SP)
         return false;
@@ -178,8 +185,11 @@ static bool follow(struct search *search, struct way *way, unsigned *steps)
 
 bool pp_return_path(struct pp_code *code, uintptr_t at, struct pp_return_path *path)
 {
-    struct search search = {.code = code, .ways = {{.at = at, .base = PP_REG_SP, .sp = FIRST_SP}}, .count = 1};
+    struct search search = {
+        .code = code, .ways = {{.at = at, .base = PP_REG_SP, .sp = FIRST_SP, .fp = FIRST_FP}}, .count = 1};
     bool found = false;
+    if (at % sizeof(uint32_t))
+        return false;
     for (unsigned steps = 0; search.count;) {
         struct way way = search.ways[--search.count];
         struct pp_return_path other;

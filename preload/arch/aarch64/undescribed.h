@@ -10,6 +10,11 @@
 #define PP_RESTORER_SIZE      8
 #define PP_UNDESCRIBED_BYTES  48
 
+/* From how many bytes on what is between functions with unwind information is read as code, as less is padding: OpenSSL
+ * describes its assembly on x86-64 only. Instructions are of one size, so an address tells what it is. */
+#define PP_READS_GAPS       16
+#define PP_AT_CALL(address) ((address) % 4 == 3) /* the last byte of a call */
+
 /* Returns what the code around an address is; address: where `code` is, from PP_UNDESCRIBED_BEFORE bytes before the
  * instruction in question on.
  *

@@ -15,6 +15,8 @@ enum {
     UNCHANGED,
     LOST,
     FIRST_SP = 0x10000, /* the stack pointer's place at first: no place is near 0 */
+    FIRST_FP = 0x40000, /* what the frame pointer first pointed to, up to the end, which tells where that is … */
+    FROM_FP = 0x30000,  /* … all from here on are places from there */
 };
 
 /* What has become of a register. */
@@ -27,8 +29,7 @@ struct way {
     uintptr_t at;
     uintptr_t linear; /* where it first left the order of the code, or changed what is tracked; 0: not yet */
     unsigned base;    /* places are from what this register, the stack or the frame pointer, first was */
-    bool placed;      /* any place is in use */
-    int32_t sp;
+    int32_t sp, fp;   /* what they point to; fp 0: not known */
     struct kept registers[COUNT];
     unsigned number_in; /* this register has the number, unless 0 */
     int32_t number;
@@ -52,6 +53,8 @@ static inline void change(struct way *way, unsigned number)
     struct kept *kept = kept_of(way, number);
     if (number == way->number_in)
         way->number_in = 0;
+    if (number == PP_REG_FP)
+        way->fp = 0;
     if (!kept)
         return;
     kept->from = LOST;
@@ -65,7 +68,6 @@ static inline void load(struct way *way, unsigned number, int32_t place)
     change(way, number);
     if (!kept)
         return;
-    way->placed = true;
     if (kept->stored_at == place)
         kept->from = kept->stored_from;
     else if (place >= FIRST_SP)
@@ -78,7 +80,6 @@ static inline bool store(struct way *way, unsigned number, int32_t place)
     struct kept *kept = kept_of(way, number);
     if (!kept)
         return true;
-    way->placed = true;
     if (kept->from == LOST)
         kept->stored_at = kept->stored_at == place ? 0 : kept->stored_at;
     else if (!kept->stored_at)
@@ -86,16 +87,29 @@ static inline bool store(struct way *way, unsigned number, int32_t place)
     return kept->from != LOST || number != PP_REG_RA;
 }
 
+/* Has places be from what the frame pointer points to: how far from others that is cannot be told. */
+static inline void base_on_frame(struct way *way)
+{
+    way->base = PP_REG_FP;
+    way->sp = way->fp = FIRST_SP;
+    for (unsigned i = 0; i < COUNT; i++) {
+        struct kept *kept = &way->registers[i];
+        if (kept->from >= FIRST_SP && kept->from < FROM_FP)
+            kept->from = LOST;
+        kept->stored_at = 0;
+    }
+}
+
 /* Moves the stack pointer to a distance from itself or from the frame pointer. */
 static inline bool move_stack(struct way *way, unsigned from, int64_t distance)
 {
     note_linear(way);
-    if (from == PP_REG_FP && way->registers[PP_REG_FP - FIRST].from == UNCHANGED && !way->placed) {
-        way->base = PP_REG_FP;
-        way->sp = FIRST_SP;
-    } else if (from != PP_REG_SP) {
+    if (from == PP_REG_FP && way->fp == FIRST_FP)
+        base_on_frame(way);
+    else if (from == PP_REG_FP && way->fp)
+        way->sp = way->fp;
+    else if (from != PP_REG_SP)
         return false;
-    }
     if (distance > INT16_MAX || distance < -INT16_MAX)
         return false;
     way->sp += (int32_t)distance;
@@ -105,13 +119,32 @@ static inline bool move_stack(struct way *way, unsigned from, int64_t distance)
     return way->sp <= FIRST_SP + INT16_MAX && way->sp >= FIRST_SP - INT16_MAX;
 }
 
+/* Takes the frame pointer to point to a place of the stack. */
+static inline void point_to_frame(struct way *way, int64_t distance)
+{
+    change(way, PP_REG_FP);
+    if (distance >= -INT16_MAX && distance <= INT16_MAX)
+        way->fp = way->sp + (int32_t)distance;
+}
+
+/* Returns the place that a register was restored from, by what the ABI says of a frame pointer: its function restores
+ * it from where it points to. LOST: that is not known. */
+static inline int32_t restored_from(const struct way *way, int32_t from)
+{
+    int32_t frame = way->base == PP_REG_FP ? FIRST_SP : way->registers[PP_REG_FP - FIRST].from;
+    if (from < FROM_FP)
+        return from;
+    from += frame - FIRST_FP;
+    return frame >= FIRST_SP && frame < FROM_FP && from >= FIRST_SP ? from : LOST;
+}
+
 /* Describes where all is that the way has restored; false if that is not a frame. */
 static inline bool describe(struct pp_return_path *path, const struct way *way, uintptr_t at)
 {
     *path = (struct pp_return_path){
         .size = (uint32_t)(way->linear + 1 - at), .cfa_register = (uint8_t)way->base, .cfa_offset = way->sp - FIRST_SP};
     for (unsigned i = 0; i < COUNT; i++) {
-        int32_t from = way->registers[i].from;
+        int32_t from = restored_from(way, way->registers[i].from);
         if (from == LOST || from > way->sp - WORD)
             return false;
         if (from != UNCHANGED) {

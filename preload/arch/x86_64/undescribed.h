@@ -8,6 +8,8 @@
 #define PP_UNDESCRIBED_BEFORE 0
 #define PP_RESTORER_SIZE      9 /* mov $15, %rax; syscall */
 #define PP_UNDESCRIBED_BYTES  0
+#define PP_READS_GAPS         0     /* never */
+#define PP_AT_CALL(address)   false /* no address tells */
 
 static inline struct pp_undescribed pp_undescribed(const uint8_t *code, uintptr_t address)
 {

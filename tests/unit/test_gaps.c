@@ -1,0 +1,139 @@
+/* Assembly without unwind information, between functions that have some: on AArch64, where OpenSSL's has none, its
+ * instructions tell the way to its caller, at an instruction that was interrupted as well as at a call. */
+#include "../../preload/modules/modules.h"
+#include "preload/capture/native_walk.h"
+#include "thread_stack.h"
+#include "unit.h"
+#include <signal.h>
+#include <stdatomic.h>
+
+#ifdef __aarch64__
+
+#define FRAMES        64
+#define FUNCTION_SIZE 128
+
+static uintptr_t function, caller_sp; /* what is walked, and the stack pointer that it was called with */
+static unsigned walks, whole;
+
+/* Walks as the library does, which compiles what a walk stops at. Whether the stack is whole, and the function's caller
+ * is found. */
+static bool walks_past(const ucontext_t *context)
+{
+    const struct pp_module_table *published = atomic_load(&pp_module_table);
+    struct pp_native_frame frames[FRAMES];
+    struct pp_native_stack stack;
+    struct pp_walk_state stopped;
+    unsigned at = 0;
+    do {
+        stack = (struct pp_native_stack){.frames = frames, .stopped = &stopped, .max = FRAMES};
+        atomic_store(&pp_module_table, pp_modules_draft());
+        pp_native_walk(context, thread_stack_top(), &stack);
+        atomic_store(&pp_module_table, published);
+    } while (stack.continuable && pp_module_add_stopped(frames[stack.count - 1].ip, !stopped.exact));
+    while (at < stack.count && (frames[at].ip < function || frames[at].ip >= function + FUNCTION_SIZE))
+        at++;
+    return stack.reason == PP_REASON_NONE && at + 2 < stack.count && frames[at].cfa == caller_sp;
+}
+
+/* As OpenSSL's functions begin and end: by_frame restores registers by the frame pointer, from_frame the stack pointer
+ * too, and leaf has no frame. Each is interrupted where it reads at 0, and by_frame calls x0 as well. */
+__asm__(".text\n"
+        ".globl by_frame, from_frame, leaf\n"
+        ".balign 64\n"
+        "nop\n"
+        "by_frame: hint #25\n" /* paciasp */
+        "stp x29, x30, [sp, #-64]!\n"
+        "mov x29, sp\n"
+        "stp x19, x20, [sp, #16]\n"
+        "stp x21, x22, [sp, #32]\n"
+        "mov x19, #1\n"
+        "mov x20, #2\n"
+        "mov x21, #3\n"
+        "mov x22, #4\n"
+        "mov x9, #0\n"
+        "sub sp, sp, #32\n"
+        "ldr xzr, [x9]\n"
+        "blr x0\n"
+        "ldp x19, x20, [x29, #16]\n"
+        "add sp, sp, #32\n"
+        "ldp x21, x22, [x29, #32]\n"
+        "ldp x29, x30, [sp], #64\n"
+        "hint #29\n" /* autiasp */
+        "ret\n"
+        "from_frame: stp x29, x30, [sp, #-32]!\n"
+        "mov x29, sp\n"
+        "stp x19, x20, [sp, #16]\n"
+        "mov x19, sp\n"
+        "sub x19, x19, x0\n"
+        "and x19, x19, #-16\n"
+        "mov sp, x19\n"
+        "mov x20, #2\n"
+        "mov x9, #0\n"
+        "ldr xzr, [x9]\n"
+        "ldr x20, [sp]\n"
+        "ldp x19, x20, [x29, #16]\n"
+        "mov sp, x29\n"
+        "ldr x29, [sp], #32\n"
+        "ret\n"
+        "leaf: mov x1, #4\n"
+        "mov x9, #0\n"
+        "1: subs x1, x1, #1\n"
+        "ldr xzr, [x9]\n"
+        "b.ne 1b\n"
+        "ret\n"
+        ".balign 64\n");
+void by_frame(void (*function)(void));
+void from_frame(unsigned long size);
+void leaf(void);
+
+static void on_signal(int number, siginfo_t *info, void *context)
+{
+    ucontext_t *interrupted = context;
+    (void)info;
+    walks++;
+    whole += walks_past(interrupted);
+    if (number == SIGSEGV)
+        interrupted->uc_mcontext.pc += 4;
+}
+
+static void raise_signal(void)
+{
+    raise(SIGUSR1);
+}
+
+__attribute__((noinline)) static void call_all(void)
+{
+    uintptr_t sp;
+    __asm__ volatile("mov %0, sp" : "=r"(sp));
+    caller_sp = sp;
+    function = (uintptr_t)by_frame;
+    by_frame(raise_signal);
+    assert_int_equal(walks, 2);
+    assert_int_equal(whole, 2);
+    function = (uintptr_t)from_frame;
+    from_frame(4096);
+    assert_int_equal(walks, 3);
+    assert_int_equal(whole, 3);
+    function = (uintptr_t)leaf;
+    leaf();
+    assert_int_equal(walks, 7);
+    assert_int_equal(whole, 7);
+}
+
+TEST(instructions_tell_the_caller)
+{
+    struct sigaction action = {.sa_sigaction = on_signal, .sa_flags = SA_SIGINFO};
+    sigaction(SIGSEGV, &action, NULL);
+    sigaction(SIGUSR1, &action, NULL);
+    pp_modules_refresh();
+    call_all();
+}
+
+#else
+
+TEST(instructions_tell_the_caller)
+{
+    skip(); /* what becomes of such code on x86-64 is in tests/bats/jit.bats */
+}
+
+#endif
