@@ -55,8 +55,9 @@ struct pp_epilogue_step {
 struct pp_undescribed {
     enum pp_undescribed_kind {
         PP_CODE_OTHER,
-        PP_CODE_STUB,     /* leaves the stack and the return address as they are */
-        PP_CODE_RESTORER, /* what a signal's handler returns to, at the kernel's signal frame */
+        PP_CODE_STUB,       /* leaves the stack and the return address as they are */
+        PP_CODE_FIRST_STUB, /* so does a PLT's first entry, once it has pushed PP_PLT_UNDESCRIBED_PUSH bytes */
+        PP_CODE_RESTORER,   /* what a signal's handler returns to, at the kernel's signal frame */
     } kind;
     uintptr_t start, end;
 };

@@ -273,6 +273,25 @@ static struct pp_cfi_state jump_as_frame(const struct pp_cfi_state *state)
     return frame;
 }
 
+/* Recognizes libc's resolver of lazy calls by the return address, which a PLT has pushed, where its description has the
+ * caller's frame. */
+static bool is_resolver(const struct pp_cfi_state *state)
+{
+    const struct pp_cfi_register *ra = &state->registers[PP_REG_RA];
+    return PP_PLT_UNDESCRIBED_PUSH && !state->cfa.deref && state->cfa.base == PP_REG_SP && ra->kind == PP_CFI_AT_CFA &&
+           ra->offset == PP_PLT_UNDESCRIBED_PUSH - (int)sizeof(uintptr_t);
+}
+
+static struct pp_cfi_state resolver_as_frame(const struct pp_cfi_state *state)
+{
+    struct pp_cfi_state frame = *state;
+    frame.cfa.offset += PP_PLT_UNDESCRIBED_PUSH;
+    for (unsigned i = 0; i < PP_REG_COUNT; i++)
+        if (frame.registers[i].kind == PP_CFI_AT_CFA)
+            frame.registers[i].offset -= PP_PLT_UNDESCRIBED_PUSH;
+    return frame;
+}
+
 uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi_state *state, bool signal_frame)
 {
     const struct pp_cfi_address *cfa = &state->cfa;
@@ -289,8 +308,8 @@ uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi
         rule.cfa_kind = PP_CFA_SIGNAL;
         return is_kernel_signal_frame(state, &rule.cfa_offset) ? intern(builder, &rule) : PP_RULE_INVALID;
     }
-    if (is_jump(state)) {
-        struct pp_cfi_state frame = jump_as_frame(state);
+    if (is_jump(state) || is_resolver(state)) {
+        struct pp_cfi_state frame = is_jump(state) ? jump_as_frame(state) : resolver_as_frame(state);
         return pp_row_builder_rule(builder, &frame, false);
     }
     if (cfa->plt) {
@@ -312,7 +331,9 @@ uint32_t pp_row_builder_rule(struct pp_row_builder *builder, const struct pp_cfi
 uint32_t pp_row_builder_undescribed(struct pp_row_builder *builder, enum pp_undescribed_kind kind)
 {
     struct pp_cfi_state state = {.cfa = {.valid = true, .base = PP_REG_SP, .index = PP_CFI_NO_INDEX}};
-    if (kind == PP_CODE_STUB)
+    if (kind == PP_CODE_FIRST_STUB)
+        state.cfa.offset = PP_PLT_UNDESCRIBED_PUSH;
+    if (kind == PP_CODE_STUB || kind == PP_CODE_FIRST_STUB)
         return pp_row_builder_rule(builder, &state, false);
     struct pp_unwind_rule rule = {
         .cfa_kind = PP_CFA_SIGNAL, .cfa_register = PP_REG_SP, .cfa_index = PP_NO_REGISTER, .cfa_offset = PP_SAVED_AT};

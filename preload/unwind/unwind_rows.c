@@ -11,15 +11,26 @@ struct compilation {
     uintptr_t text_start;
     uint32_t end;
     bool signal_frame;
+    bool memory_for_frame; /* the function takes memory for a frame: no CFA in a register holds */
 };
+
+/* Whether the CFA is in a register, and the return address above it: there is what the function restores, a jmp_buf or
+ * a context, and no frame of its own. */
+static bool takes_memory_for_frame(const struct pp_cfi_state *state)
+{
+    const struct pp_cfi_register *ra = &state->registers[PP_REG_RA];
+    return state->cfa.valid && state->cfa.base != PP_REG_SP && ra->kind == PP_CFI_AT_CFA && ra->offset >= 0;
+}
 
 static void emit(void *arg, uintptr_t from, uintptr_t to, const struct pp_cfi_state *state)
 {
     struct compilation *c = arg;
     (void)to;
+    c->memory_for_frame |= takes_memory_for_frame(state);
+    bool wrong = c->memory_for_frame && state->cfa.valid && state->cfa.base != PP_REG_SP;
     if (from - c->text_start < c->end)
         pp_row_builder_add(c->builder, (uint32_t)(from - c->text_start),
-                           pp_row_builder_rule(c->builder, state, c->signal_frame));
+                           wrong ? PP_RULE_INVALID : pp_row_builder_rule(c->builder, state, c->signal_frame));
 }
 
 /* Adds the function's rows, and the gap between it and the next function; where code in gaps is read, the first byte of
@@ -36,7 +47,8 @@ static bool add_function(struct pp_row_builder *builder, const struct pp_unwind_
     bool usable = pp_entry_copy(&window, found->fde, &copy, &mapped) && pp_fde_read(source, &copy, &fde, &cie) &&
                   fde.start == source->text_start + found->start;
     if (usable) {
-        struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame};
+        struct compilation c = {builder, source->text_start, pp_unwind_offset(source, fde.end), cie->cie.signal_frame,
+                                false};
         pp_cfi_run(&copy, &cie->cie, &fde, &cie->initial, emit, &c);
         pp_row_builder_add(builder, c.end, PP_RULE_GAP);
         if (source->least_gap && found->end >= c.end + source->least_gap)

@@ -66,7 +66,8 @@ TEST(epilogues)
     }
 }
 
-/* As GNU ld makes them: usual ones, with -z force-bti, with -z pac-plt, with both. */
+/* As GNU ld makes them: usual ones, with -z force-bti, with -z pac-plt, with both. The first entry is as the others,
+ * after it has pushed two registers. */
 static const uint8_t sizes[] = {16, 20, 20, 24}; /* of these a nop makes 24 */
 static const uint32_t stubs[][6] = {
     {0x90000090, 0xf9400a11, 0x91004210, 0xd61f0220, 0, 0},
@@ -78,6 +79,7 @@ static const uint32_t stubs[][6] = {
 TEST(entries_of_linkage_tables)
 {
     uint8_t around[PP_UNDESCRIBED_BEFORE + PP_UNDESCRIBED_BYTES];
+    const uint32_t push = 0xa9bf7bf0; /* stp x16, x30, [sp, #-16]! */
     for (unsigned i = 0; i < 4; i++) {
         uint8_t size = 0, expected = sizes[i];
         assert_int_equal(pp_stub_slot(code_of(stubs[i]), 0x400100, &size), 0x410010);
@@ -93,6 +95,10 @@ TEST(entries_of_linkage_tables)
             uintptr_t here = 0x1000u + PP_UNDESCRIBED_BEFORE, stub = here - (unsigned)at;
             assert_true(!inside || (found.start >= stub && found.start <= here && found.end > here &&
                                     found.end <= stub + expected));
+            if (!inside || stubs[i][0] == PP_CODE_BTI_C)
+                continue;
+            memcpy(around + PP_UNDESCRIBED_BEFORE - at - 4, &push, sizeof push);
+            assert_int_equal(pp_undescribed(around, 0x1000).kind, PP_CODE_FIRST_STUB);
         }
     }
 }

@@ -1,9 +1,13 @@
-/* Assembly without unwind information, between functions that have some: on AArch64, where OpenSSL's has none, its
- * instructions tell the way to its caller, at an instruction that was interrupted as well as at a call. */
+/* Assembly without unwind information, or with a wrong one, on AArch64. OpenSSL's has none there: its instructions tell
+ * the way to its caller, at an instruction that was interrupted as well as at a call. glibc leaves out what a PLT has
+ * pushed, and takes a jmp_buf for a frame. */
 #include "../../preload/modules/modules.h"
+#include "context_registers.h"
 #include "preload/capture/native_walk.h"
 #include "thread_stack.h"
 #include "unit.h"
+#include <dlfcn.h>
+#include <elf.h>
 #include <signal.h>
 #include <stdatomic.h>
 
@@ -15,21 +19,27 @@
 static uintptr_t function, caller_sp; /* what is walked, and the stack pointer that it was called with */
 static unsigned walks, whole;
 
-/* Walks as the library does, which compiles what a walk stops at. Whether the stack is whole, and the function's caller
- * is found. */
-static bool walks_past(const ucontext_t *context)
+/* Walks as the library does, which compiles what a walk stops at. */
+static struct pp_native_stack walk(const ucontext_t *context, uintptr_t stack_top, struct pp_native_frame *frames)
 {
     const struct pp_module_table *published = atomic_load(&pp_module_table);
-    struct pp_native_frame frames[FRAMES];
     struct pp_native_stack stack;
     struct pp_walk_state stopped;
-    unsigned at = 0;
     do {
         stack = (struct pp_native_stack){.frames = frames, .stopped = &stopped, .max = FRAMES};
         atomic_store(&pp_module_table, pp_modules_draft());
-        pp_native_walk(context, thread_stack_top(), &stack);
+        pp_native_walk(context, stack_top, &stack);
         atomic_store(&pp_module_table, published);
     } while (stack.continuable && pp_module_add_stopped(frames[stack.count - 1].ip, !stopped.exact));
+    return stack;
+}
+
+/* Whether the stack is whole, and the function's caller is found. */
+static bool walks_past(const ucontext_t *context)
+{
+    struct pp_native_frame frames[FRAMES];
+    struct pp_native_stack stack = walk(context, thread_stack_top(), frames);
+    unsigned at = 0;
     while (at < stack.count && (frames[at].ip < function || frames[at].ip >= function + FUNCTION_SIZE))
         at++;
     return stack.reason == PP_REASON_NONE && at + 2 < stack.count && frames[at].cfa == caller_sp;
@@ -127,6 +137,71 @@ TEST(instructions_tell_the_caller)
     sigaction(SIGUSR1, &action, NULL);
     pp_modules_refresh();
     call_all();
+}
+
+extern const Elf64_Dyn _DYNAMIC[];
+
+/* Where the program's PLT has calls resolved that have not been made yet. */
+static const uint32_t *resolver(void)
+{
+    for (const Elf64_Dyn *entry = _DYNAMIC; entry->d_tag != DT_NULL; entry++)
+        if (entry->d_tag == DT_PLTGOT)
+            return ((const uint32_t *const *)entry->d_un.d_ptr)[2];
+    return NULL;
+}
+
+#define WORDS  64
+#define FRAME  26 /* words that the resolver pushes */
+#define CALLER ((uintptr_t)instructions_tell_the_caller + 4)
+
+static bool is_call(uint32_t instruction)
+{
+    return (instruction & 0xfc000000u) == 0x94000000u;
+}
+
+/* The first entry of the PLT has pushed two words before it comes there, of which the other one is the return address.
+ */
+TEST(what_a_linkage_table_has_pushed_is_no_part_of_the_resolvers_caller)
+{
+    uintptr_t words[WORDS] = {[FRAME + 1] = CALLER};
+    struct pp_native_frame frames[FRAMES];
+    ucontext_t context = {0};
+    const uint32_t *code = resolver();
+    if (!code)
+        skip(); /* all is resolved at the start */
+    pp_modules_refresh();
+    while (!is_call(*code))
+        code++;
+    put_pc(&context, (uintptr_t)code);
+    put_register(&context, PP_REG_SP, (uintptr_t)words);
+    struct pp_native_stack stack = walk(&context, (uintptr_t)&words[WORDS], frames);
+    assert_true(stack.count > 1 && frames[0].ip == (uintptr_t)code);
+    assert_int_equal(frames[0].cfa, (uintptr_t)&words[FRAME + 2]);
+    assert_int_equal(frames[1].ip, CALLER - 1);
+}
+
+/* Whichever of its instructions is interrupted, setcontext's caller is found by the stack pointer, or not at all: never
+ * by the context that is set. */
+TEST(a_context_is_no_frame)
+{
+    uintptr_t words[2 * WORDS] = {0}, code = (uintptr_t)dlsym(RTLD_DEFAULT, "setcontext");
+    struct pp_native_frame frames[FRAMES];
+    unsigned stopped = 0;
+    ucontext_t context = {0};
+    assert_true(code);
+    for (unsigned i = 0; i < 2 * WORDS; i++)
+        words[i] = CALLER;
+    pp_modules_refresh();
+    put_register(&context, 0, (uintptr_t)&words[WORDS]);
+    put_register(&context, PP_REG_SP, (uintptr_t)words);
+    put_register(&context, PP_REG_RA, CALLER);
+    for (unsigned i = 0; i < 32; i++, code += 4) {
+        put_pc(&context, code);
+        struct pp_native_stack stack = walk(&context, (uintptr_t)&words[2 * WORDS], frames);
+        assert_true(stack.count == 1 || frames[0].cfa < (uintptr_t)&words[WORDS]);
+        stopped += stack.reason == PP_REASON_NATIVE_NO_RULE && stack.count == 1;
+    }
+    assert_true(stopped > 10);
 }
 
 #else

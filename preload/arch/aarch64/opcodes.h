@@ -19,6 +19,7 @@ enum {
     PP_CODE_BR_X17 = 0xd61f0220u,
     PP_CODE_SVC_0 = 0xd4000001u,
     PP_CODE_MOV_X8_SIGRETURN = 0xd2801168u,
+    PP_CODE_PUSH_X16_X30 = 0xa9bf7bf0u,
 };
 
 static inline uint32_t pp_instruction(const uint8_t *code)

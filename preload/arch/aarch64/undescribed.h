@@ -29,8 +29,11 @@ static inline struct pp_undescribed pp_undescribed(const uint8_t code[PP_UNDESCR
             return (struct pp_undescribed){PP_CODE_RESTORER, address + from - 4, address + from + 8};
     for (unsigned back = 0; back < PP_STUB_SIZE; back += 4) {
         uint8_t size;
-        if (pp_stub_slot(code + at - back, 0, &size) && back < size)
-            return (struct pp_undescribed){PP_CODE_STUB, address + at - back, address + at - back + size};
+        if (!pp_stub_slot(code + at - back, 0, &size) || back >= size)
+            continue;
+        bool pushed = pp_instruction(code + at - back - 4) == PP_CODE_PUSH_X16_X30;
+        return (struct pp_undescribed){pushed ? PP_CODE_FIRST_STUB : PP_CODE_STUB, address + at - back,
+                                       address + at - back + size};
     }
     return (struct pp_undescribed){PP_CODE_OTHER, 0, 0};
 }

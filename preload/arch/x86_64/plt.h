@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#define PP_PLT_CFA_OFFSET 8 /* from the stack pointer, at the start of an entry */
+#define PP_PLT_CFA_OFFSET       8 /* from the stack pointer, at the start of an entry */
+#define PP_PLT_UNDESCRIBED_PUSH 0 /* what libc's resolver leaves out of its frame */
 
 /* Returns from which byte of an entry on a word more is on the stack, by the DWARF expression of the CFA; 0: it is not
  * that of a PLT. breg7 (rsp) 8; breg16 (rip) 0; lit15; and; lit N; ge; lit3; shl; plus. */
