@@ -112,7 +112,8 @@ static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_fram
     }
     do {
         unw_word_t ip, sp;
-        if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || ip == 0)
+        if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || ip == 0 ||
+            ip > PP_HIGHEST_ADDRESS /* signed, which libunwind 1.6 does not know */)
             break;
         frames[count++] = (struct oracle_frame){ip, sp};
     } while (count < max && unw_step(&cursor) > 0 && !oracle_lost_sp(&cursor, context));
@@ -120,16 +121,25 @@ static inline unsigned oracle_walk(const ucontext_t *context, struct oracle_fram
     return count;
 }
 
-/* Where there is no CFI libunwind guesses by rbp, and may well come to where no code is: nothing to compare with
- * either. */
-static inline bool oracle_has_cfi(const ucontext_t *context, unsigned frame)
+/* Where there is no CFI libunwind guesses by the frame pointer or x30, and may well come to where no code is: nothing
+ * to compare with either. */
+static inline bool oracle_has_cfi(unw_cursor_t *cursor)
+{
+    unw_proc_info_t info;
+    return unw_get_proc_info(cursor, &info) == 0 && info.end_ip > info.start_ip + 1 /* else made up */;
+}
+
+/* Whether all frames up to this one have CFI. */
+static inline bool oracle_has_cfi_up_to(const ucontext_t *context, unsigned frame)
 {
     unw_cursor_t cursor;
-    unw_proc_info_t info;
-    bool found = unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0;
+    oracle_walking = 1;
+    bool found =
+        unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0 && oracle_has_cfi(&cursor);
     for (; frame && found; frame--)
-        found = unw_step(&cursor) > 0;
-    return found && unw_get_proc_info(&cursor, &info) == 0 && info.end_ip > info.start_ip + 1 /* else made up */;
+        found = unw_step(&cursor) > 0 && oracle_has_cfi(&cursor);
+    oracle_walking = 0;
+    return found;
 }
 
 static inline void oracle_count(struct oracle *o, const char *kind, enum pp_reason reason, uintptr_t innermost,
@@ -269,18 +279,19 @@ static inline void oracle_compare(struct oracle *o, const ucontext_t *context)
             i + 1 >= their_count || (i + 1 == our_count && reason != PP_REASON_NONE) || ours[i].cfa == theirs[i + 1].sp;
         o->frames++;
         if (!same_ip || !same_cfa) {
+            if (!oracle_has_cfi_up_to(context, same_ip ? i : i - 1)) {
+                o->frames--;
+                their_count = i;
+                break;
+            }
             o->differ++;
             oracle_keep(o, same_ip ? "cfa differs" : oracle_other_ip, reason, i, ours, our_count, theirs, their_count);
             return; /* what follows differs because of this */
         }
         o->agree++;
     }
-    if (their_count > our_count && reason != PP_REASON_NONE) {
-        oracle_walking = 1;
-        if (!oracle_has_cfi(context, our_count - 1))
-            their_count = our_count;
-        oracle_walking = 0;
-    }
+    if (their_count > our_count && reason != PP_REASON_NONE && !oracle_has_cfi_up_to(context, our_count - 1))
+        their_count = our_count;
     const char *kind = NULL;
     if (their_count > our_count && reason == PP_REASON_NONE) {
         o->unnamed_stops++;
@@ -314,6 +325,27 @@ static const char *const oracle_reasons[] = {
 #undef X
 };
 
+/* Prints where walks ended most often: what ended both has no examples. */
+static inline void oracle_print_kinds(const struct oracle *o, FILE *to)
+{
+    bool printed[ORACLE_KINDS] = {false};
+    for (unsigned n = 0; n < ORACLE_EXAMPLES; n++) {
+        unsigned most = ORACLE_KINDS;
+        for (unsigned i = 0; i < ORACLE_KINDS; i++)
+            if (o->kinds[i].count && !printed[i] && (most == ORACLE_KINDS || o->kinds[i].count > o->kinds[most].count))
+                most = i;
+        if (most == ORACLE_KINDS)
+            return;
+        printed[most] = true;
+        const struct oracle_kind *k = &o->kinds[most];
+        fprintf(to, "  %lu times %s (%s) at ", k->count, k->kind, oracle_reasons[k->reason]);
+        oracle_print_address(to, k->ip);
+        fprintf(to, ", interrupted at ");
+        oracle_print_address(to, k->innermost);
+        fprintf(to, "\n");
+    }
+}
+
 static inline void oracle_print(const struct oracle *o, FILE *to, const char *title)
 {
     fprintf(to,
@@ -325,6 +357,7 @@ static inline void oracle_print(const struct oracle *o, FILE *to, const char *ti
     for (unsigned i = 1; i < PP_REASON_COUNT; i++)
         if (o->reasons[i])
             fprintf(to, "  %s: %lu\n", oracle_reasons[i], o->reasons[i]);
+    oracle_print_kinds(o, to);
     for (unsigned i = 0; i < o->example_count; i++) {
         const struct oracle_example *e = &o->examples[i];
         fprintf(to, "  %s at frame %u (ours %u, libunwind's %u, %s)\n", e->kind, e->at, e->ours, e->theirs,

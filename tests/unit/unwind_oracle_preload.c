@@ -284,7 +284,7 @@ static int oracle_step(ucontext_t *context, struct oracle_frame *caller)
         oracle_walking = 0;
         return CRASHED;
     }
-    if (oracle_has_cfi(context, 0) && unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0) {
+    if (unw_init_local2(&cursor, (unw_context_t *)context, UNW_INIT_SIGNAL_FRAME) == 0 && oracle_has_cfi(&cursor)) {
         result = unw_step(&cursor);
         if (oracle_lost_sp(&cursor, context))
             result = -1;
