@@ -17,7 +17,7 @@ WINGS = {
     "tools": ["base", "log", "model", "query", "symbols", "load", "sent", "view", "cli", "compact", "export", "flame", "push", "doctor", "ctl", "run", "report", "top", "serve", ""],
 }
 
-SHARED = ("preload/common/", "preload/cpython/")
+SHARED = ("preload/common/", "preload/arch/", "preload/cpython/")
 
 
 def wing_of(path):
@@ -30,7 +30,7 @@ def height(path):
 
 
 def is_above(target, path):
-    """Both programs use preload/common and preload/cpython."""
+    """Both programs use preload/common, preload/arch and preload/cpython."""
     if target.split("/")[0] != path.split("/")[0]:
         return not target.startswith(SHARED)
     return height(target) > height(path)

@@ -2,6 +2,7 @@
 #include <isa-l.h>
 #include <stdlib.h>
 
+#include "../../preload/arch/arch.h"
 #include "gzip.h"
 
 #define LEVEL        1 /* of 3 */
@@ -12,16 +13,6 @@ struct pt_gzip_stream {
     struct isal_zstream isal;
     uint8_t level_buffer[LEVEL_BUFFER];
 };
-
-/* Tells the processor that the upper parts of the vector registers are free. ISA-L does not, and all SSE code that
- * follows is slow then: that was a sixth of what reading logs takes. */
-static void end_wide_vectors(void)
-{
-#if defined __x86_64__ && !defined __AVX__ /* else the compiler may have something there */
-    if (__builtin_cpu_supports("avx"))
-        __asm__ volatile("vzeroupper");
-#endif
-}
 
 void pt_gzip_begin(struct pt_gzip *gzip, FILE *out)
 {
@@ -46,7 +37,7 @@ static void compress(struct pt_gzip *gzip)
         isal_deflate(stream);
         fwrite(compressed, 1, PIECE - stream->avail_out, gzip->out);
     } while (!stream->avail_out);
-    end_wide_vectors();
+    pp_wide_vectors_end();
     free(compressed);
     pt_buffer_clear(&gzip->text);
 }
@@ -68,6 +59,6 @@ void pt_gzip_end(struct pt_gzip *gzip)
 uint32_t pt_crc32(uint32_t before, const void *bytes, size_t length)
 {
     uint32_t crc = crc32_gzip_refl(before, bytes, length);
-    end_wide_vectors();
+    pp_wide_vectors_end();
     return crc;
 }

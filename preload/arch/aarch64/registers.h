@@ -53,6 +53,11 @@ static inline uintptr_t pp_return_address(uintptr_t saved)
 /* A leaf keeps nothing below its stack pointer. */
 #define PP_RED_ZONE 0
 
+/* There are no upper parts that slow down what follows. For the tools. */
+static inline void pp_wide_vectors_end(void)
+{
+}
+
 /* Of libunwind: the processor in the names of its functions, its number of the program counter (its others are
  * DWARF's), and room for a cursor: unw_cursor_t is 250 words in 1.6, and libunwind/libunwind.c checks that no more are
  * used. */
