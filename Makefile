@@ -89,7 +89,8 @@ TOOLS_LIB_OBJ := $(filter-out $(BUILD)/obj/tools/main.o,$(TOOLS_OBJ))
 FIXTURE_OBJ := $(call objects,$(wildcard tests/unit/log_fixture.c))
 UNIT_TOOLS  := $(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_tools_*.c))
 UNIT_ZLIB   := $(BUILD)/unit/test_tools_gzip_zlib
-UNIT_PRELOAD := $(filter-out $(UNIT_TOOLS),$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c)))
+# What test_gaps tests there is on AArch64 only.
+UNIT_PRELOAD := $(filter-out $(UNIT_TOOLS) $(if $(filter x86_64,$(PROCESSOR)),$(BUILD)/unit/test_gaps),$(patsubst tests/unit/%.c,$(BUILD)/unit/%,$(wildcard tests/unit/test_*.c)))
 UNIT_SHARED := $(patsubst tests/unit/%.c,$(BUILD)/unit/%.so,$(wildcard tests/unit/*_preload.c))
 TORTURE     := $(patsubst %,$(BUILD)/torture/torture.so,$(wildcard tests/torture/torture.c))
 FUZZERS     := $(patsubst tests/fuzz/%.c,$(BUILD)/%,$(wildcard tests/fuzz/fuzz_*.c))

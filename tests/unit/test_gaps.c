@@ -11,8 +11,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 
-#ifdef __aarch64__
-
 #define FRAMES        64
 #define FUNCTION_SIZE 128
 
@@ -203,12 +201,3 @@ TEST(a_context_is_no_frame)
     }
     assert_true(stopped > 10);
 }
-
-#else
-
-TEST(instructions_tell_the_caller)
-{
-    skip(); /* what becomes of such code on x86-64 is in tests/bats/jit.bats */
-}
-
-#endif
