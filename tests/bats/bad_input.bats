@@ -193,6 +193,16 @@ END
     setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" --version >out.txt || skip "pyprof is out of reach for other users"
     setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" report pyprof.out 2>err.txt && fail "it could read"
     lines_of err.txt 1 'cannot be opened \(.*\.pyprof: Permission denied: run pyprof as .*\)'
+    chmod 777 pyprof.out
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" push --once --to otlp+http://127.0.0.1:9 pyprof.out 2>err.txt && fail "it sent nothing, and says that it did"
+    lines_of err.txt 1 '\.pyprof and what else cannot be opened is left out: Permission denied: run pyprof as '
+    setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" serve --listen 127.0.0.1:0 pyprof.out 2>served.txt 3>&- &
+    SERVER=$!
+    wait_until 60 grep -q http: served.txt || fail "$(cat served.txt)"
+    curl -sS "$(grep -o 'http://[^ ]*' served.txt)metrics" >metrics.txt
+    grep -qx 'pyprof_unreadable_files [1-9]' metrics.txt || fail "$(cat metrics.txt)"
+    kill "$SERVER"
+    lines_of served.txt 2 'is left out: Permission denied'
 }
 
 @test "pyprof: --help and --version" {

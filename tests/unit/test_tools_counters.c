@@ -122,7 +122,8 @@ TEST(counters_go_on_when_their_reader_begins_again)
     fixture_end(&lasting.fixture);
 }
 
-TEST(what_was_before_is_in_no_endpoint)
+/* Prometheus adds up what a counter has when it starts again. */
+TEST(what_was_before_is_in_no_counter)
 {
     struct pt_counters counters = {0};
     struct process process;
@@ -131,14 +132,16 @@ TEST(what_was_before_is_in_no_endpoint)
     pt_counters_begin(&counters, scratch_path, SPARE);
     read_now(&counters);
     assert_int_equal(counters.endpoints.count, 0);
-    assert_int_equal(counters.sum.cpu_ns, CPU_NS);
+    assert_int_equal(counters.sum.cpu_ns, 0);
+    assert_int_equal(counters.processes.items[0].last.cpu_ns, CPU_NS);
     process.at_ns = now_ns();
     work(&process, "/after");
     read_now(&counters);
     assert_int_equal(counters.endpoints.count, 1);
     assert_string_equal(counters.endpoints.items[0].endpoint, "/after");
     assert_int_equal(endpoint_ns(&counters), SAMPLE_NS);
-    assert_int_equal(counters.sum.cpu_ns, 2 * CPU_NS);
+    assert_int_equal(counters.sum.cpu_ns, CPU_NS);
+    assert_int_equal(counters.processes.items[0].last.cpu_ns, 2 * CPU_NS);
     pt_counters_free(&counters);
     fixture_end(&process.fixture);
 }

@@ -330,6 +330,20 @@ static void took(struct pt_follow *follow, struct pt_growing_file *source, uint6
         source->next_unix_ns && !source->descriptor && source->inode_there && source->inode != source->inode_there;
 }
 
+int pt_follow_unopened(const struct pt_follow *follow)
+{
+    return follow->unusable ? follow->files.reasons[PT_READ_OK].error : 0;
+}
+
+static void say_unopened(struct pt_follow *follow)
+{
+    int error = pt_follow_unopened(follow);
+    if (error && !follow->said_unopened)
+        pt_message("%s and what else cannot be opened is left out: %s", follow->files.reasons[PT_READ_OK].path,
+                   pt_read_error(error));
+    follow->said_unopened = error != 0;
+}
+
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
 {
     uint64_t now = pt_clock_ns(CLOCK_MONOTONIC),
@@ -366,8 +380,10 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     free(reader.data);
     pt_run_joins_apply(&follow->files.joins, follow->profile);
     pt_profile_close_sums(follow->profile);
-    if (follow->begin)
+    if (follow->begin) {
         take(follow);
+        say_unopened(follow);
+    }
     if (all && !follow->weight)
         follow->weight = weight_of(follow);
     return all;

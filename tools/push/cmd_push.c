@@ -304,13 +304,14 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     const struct pt_push_count sent = state.sent, refused = state.refused, expired = state.expired;
     enum pt_push_end end = push(&sender);
     bool took_all = state.refused.windows == refused.windows;
-    if (cli->once && end == PT_PUSH_DONE && took_all)
+    bool unopened = state.sent.windows == sent.windows && reader.follow && pt_follow_unopened(reader.follow);
+    if (cli->once && end == PT_PUSH_DONE && took_all && !unopened)
         say_sent(&state, &sent, &expired);
     if (end == PT_PUSH_LEFT)
         pt_message("%s: what is left of the logs was not sent; another 'pyprof push' sends it", target->url.text);
     if (end == PT_PUSH_DONE && reader.request.run && sender.stopping)
         pt_push_state_remove(&state, directory);
-    return end == PT_PUSH_DONE && !(cli->once && !took_all) ? PT_EXIT_OK : PT_EXIT_DATA;
+    return end == PT_PUSH_DONE && !(cli->once && (!took_all || unopened)) ? PT_EXIT_OK : PT_EXIT_DATA;
 }
 
 int pt_cmd_push(const struct pt_cli *cli)

@@ -227,7 +227,7 @@ static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_prof
             fate = FATE_REFUSED;
         } else if (!possible || (answer.verdict == PT_VERDICT_WRONG && (!sender->reached || sender->once))) {
             if (possible)
-                note_failure(sender, &answer, "nothing is lost: what is in the logs is sent when this is mended");
+                note_failure(sender, &answer, "this pusher ends; what is in the logs is sent by another one when this is mended");
             fate = FATE_WRONG;
         } else {
             note_failure(sender, &answer,

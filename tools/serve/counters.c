@@ -117,9 +117,12 @@ static struct pt_counted_process *process_at(struct pt_counters *counters, uint3
         uint32_t hash = pt_hash_bytes(instance, strlen(instance)),
                  earlier =
                      pt_index_find(&counters->earlier.index, hash, same_instance, counters->earlier.items, instance);
+        const struct pt_process *from = &profile->processes.items[counters->processes.count];
         struct pt_counted_process process = {0};
         if (earlier != PT_NONE)
             process = counters->earlier.items[earlier];
+        else if (from->start_unix_ns < counters->began_unix_ns) /* else Prometheus would add it up at each restart */
+            process.last = sums_of(from);
         process.instance = pt_strdup(instance);
         pt_index_add(&counters->processes.index, hash, counters->processes.count);
         *PT_APPEND(&counters->processes) = process;

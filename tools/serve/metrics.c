@@ -161,7 +161,8 @@ void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *t
     const struct pt_counted *sum = &counters->sum;
     head(text, "pyprof_build_info", "gauge", "The version of pyprof.");
     pt_buffer_text(text, "pyprof_build_info{version=\"" PYPROF_VERSION "\"} 1\n");
-    put_time(text, "pyprof_cpu_seconds_total", sum->cpu_ns, "CPU time of all processes that are profiled.");
+    put_time(text, "pyprof_cpu_seconds_total", sum->cpu_ns,
+             "CPU time of all processes that are profiled, since serve began.");
     put_time(text, "pyprof_own_cpu_seconds_total", sum->own_ns, "CPU time of the profiler in them.");
     put_time(text, "pyprof_unsampled_cpu_seconds_total", sum->unsampled_ns,
              "CPU time after the last samples of threads, once it is final; what live ones have used since theirs is "
@@ -175,4 +176,6 @@ void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *t
     put_number(text, "pyprof_disk_bytes", "gauge", counters->disk_bytes,
                "Disk that the profiles of the directory take.");
     put_number(text, "pyprof_disk_files", "gauge", counters->disk_files, "Profiles in the directory.");
+    put_number(text, "pyprof_unreadable_files", "gauge", counters->follow->unusable,
+               "Profiles that cannot be read: of another user, or of another version.");
 }
