@@ -158,14 +158,16 @@ static bool add_undescribed_at(struct pp_unwind_draft *draft, const struct pp_un
 
 /* Adds a rule for code without a description from its instructions, if they tell: libc's own, where that has none, and
  * assembly. A caller's frame is asked for by the last byte of its call; the code that a handler returns to, by the byte
- * before it. False: no memory. */
-static bool add_by_code(struct pp_row_builder *builder, const struct pp_unwind_source *source, uintptr_t address)
+ * before it. end: where the next function begins, whose rows are its own. False: no memory. */
+static bool add_by_code(struct pp_row_builder *builder, const struct pp_unwind_source *source, uintptr_t address,
+                        uint32_t end)
 {
     bool call = source->place == PP_PLACE_UNKNOWN ? PP_AT_CALL(address) : source->place == PP_PLACE_CALL;
     struct pp_code code = {.start = source->text_start, .end = source->text_end, .read = pp_safe_copy};
     uint32_t offset = (uint32_t)(address - source->text_start), size;
     uint32_t rule = rule_by_code(builder, &code, call ? address + 1 : address, &size);
-    return rule == PP_RULE_UNKNOWN || add_range(builder, offset, offset + (call ? 1 : size), rule);
+    size = rule == PP_RULE_UNKNOWN || call ? 1 : size < end - offset ? size : end - offset;
+    return rule == PP_RULE_UNKNOWN || add_range(builder, offset, offset + size, rule);
 }
 
 bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module_range *module)
@@ -177,18 +179,23 @@ bool pp_unwind_draft_start(struct pp_unwind_draft *draft, const struct pp_module
 bool pp_unwind_draft_add(struct pp_unwind_draft *draft, const struct pp_unwind_source *source, uintptr_t address)
 {
     uint32_t offset = (uint32_t)(address - source->text_start);
+    uint32_t end = UINT32_MAX;
     struct pp_found_fde found;
     if (is_known(draft, offset))
         return true;
     draft->changed = true;
     bool done = add_undescribed_at(draft, source, address);
-    if (done && !is_known(draft, offset) && pp_fde_search(source, address, &found))
-        done = found.fde ? compile(&draft->builder, source, &found)
-                         : source->least_gap || add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+    if (done && !is_known(draft, offset) && pp_fde_search(source, address, &found)) {
+        end = found.end;
+        if (!found.fde)
+            done = source->least_gap || add_range(&draft->builder, found.start, found.end, PP_RULE_GAP);
+        else if (!is_known(draft, found.start)) /* else the address is in the gap after it */
+            done = compile(&draft->builder, source, &found);
+    }
     if (done && source->least_gap && !is_known(draft, offset)) {
         if (source->place == PP_PLACE_UNKNOWN && !PP_READS_GAPS)
             return true;
-        done = add_by_code(&draft->builder, source, address);
+        done = add_by_code(&draft->builder, source, address, end);
     }
     /* what cannot be read, a table that is not sorted, functions that overlap */
     if (done && !is_known(draft, offset))

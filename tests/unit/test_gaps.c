@@ -46,7 +46,7 @@ static bool walks_past(const ucontext_t *context)
 /* As OpenSSL's functions begin and end: by_frame restores registers by the frame pointer, from_frame the stack pointer
  * too, and leaf has no frame. Each is interrupted where it reads at 0, and by_frame calls x0 as well. */
 __asm__(".text\n"
-        ".globl by_frame, from_frame, leaf\n"
+        ".globl by_frame, from_frame, leaf, runs_on, described, in_described\n"
         ".balign 64\n"
         "nop\n"
         "by_frame: hint #25\n" /* paciasp */
@@ -89,7 +89,30 @@ __asm__(".text\n"
         "ldr xzr, [x9]\n"
         "b.ne 1b\n"
         "ret\n"
+        ".balign 64\n"
+        "nop\n"
+        "nop\n"
+        "nop\n"
+        "nop\n"
+        "nop\n"
+        "runs_on: mul x0, x0, x0\n"
+        "described: .cfi_startproc\n"
+        "mul x0, x0, x0\n"
+        "cbz x0, 1f\n"
+        "stp x29, x30, [sp, #-16]!\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset 29, -16\n"
+        ".cfi_offset 30, -8\n"
+        "in_described: bl leaf\n"
+        "ldp x29, x30, [sp], #16\n"
+        ".cfi_def_cfa_offset 0\n"
+        ".cfi_restore 29\n"
+        ".cfi_restore 30\n"
+        "br x3\n"
+        "1: ret\n"
+        ".cfi_endproc\n"
         ".balign 64\n");
+extern const char runs_on[], described[], in_described[];
 void by_frame(void (*function)(void));
 void from_frame(unsigned long size);
 void leaf(void);
@@ -200,4 +223,29 @@ TEST(a_context_is_no_frame)
         stopped += stack.reason == PP_REASON_NATIVE_NO_RULE && stack.count == 1;
     }
     assert_true(stopped > 10);
+}
+
+static const struct pp_module_range *range_of(uintptr_t address)
+{
+    const struct pp_module_table *table = pp_modules_draft();
+    for (uint32_t i = 0; i < table->count; i++)
+        if (address >= table->ranges[i].start && address < table->ranges[i].end)
+            return &table->ranges[i];
+    return NULL;
+}
+
+/* The instructions of a gap run on into a function that has unwind information: its rows are not the gap's. */
+TEST(a_function_after_a_gap_keeps_its_rows)
+{
+    const uintptr_t start = (uintptr_t)described, inside = (uintptr_t)in_described;
+    pp_modules_refresh();
+    assert_true(pp_module_add_stopped((uintptr_t)runs_on, false));
+    assert_true(pp_module_add_stopped(inside, false));
+    const struct pp_module_range *range = range_of(start);
+    assert_non_null(range);
+    const struct pp_unwind_row *row = &range->rows[pp_unwind_find_row(range, (uint32_t)(start - range->start))];
+    assert_int_equal(row->pc, start - range->start);
+    assert_true(row->rule & PP_ROW_FUNCTION_START);
+    row = &range->rows[pp_unwind_find_row(range, (uint32_t)(inside - range->start))];
+    assert_int_equal(range->rules[PP_ROW_RULE(row->rule)].cfa_offset, 16);
 }
