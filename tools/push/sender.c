@@ -198,7 +198,7 @@ static void count_refused(struct pt_push_sender *sender, const struct pt_push_pr
                           const struct pt_answer *answer)
 {
     sender->reader->state->refused.cpu_ns += cpu_of(profile);
-    note_failure(sender, answer, "this window is given up");
+    note_failure(sender, answer, "this window is given up, and so is each that is answered so: --status counts them");
 }
 
 static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_profile *profile)
@@ -227,7 +227,8 @@ static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_prof
             fate = FATE_REFUSED;
         } else if (!possible || (answer.verdict == PT_VERDICT_WRONG && (!sender->reached || sender->once))) {
             if (possible)
-                note_failure(sender, &answer, "this pusher ends; what is in the logs is sent by another one when this is mended");
+                note_failure(sender, &answer,
+                             "this pusher ends; what is in the logs is sent by another one when this is mended");
             fate = FATE_WRONG;
         } else {
             note_failure(sender, &answer,
