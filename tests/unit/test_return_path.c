@@ -182,15 +182,19 @@ TEST(known_code)
         {{0x94000002, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* bl: x30 is lost */
         {{0x94000002, 0xa9bf7bfd, 0xa8c17bfd, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* … and another function begins */
         {{0xf940001e, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* ldr x30, [x0] */
-        {{0xaa0003f3, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* mov x19, x0 */
-        {{0xaa0003ec, 0x8b2c63ff, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* mov x12, x0; add sp, sp, x12 */
-        {{0x9100005f, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* mov sp, x2 */
-        {{0xd10083ff, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* sub sp, sp, #32 */
-        {{0xd61f0220, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* br x17 */
-        {{0xd4200000, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* brk #0 */
-        {{0x17ffffff, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* b .-4: before the code */
-        {{0x14000000, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0},             /* b . */
-        {{0xd503201f, 0xd503201f, 0xd503201f}, 0, NONE, SP, false, 0},             /* no return */
+        /* x30 is stored by x29 or x10, and not yet: where it is restored from does not have it */
+        {{0xf90007be, 0xf94007be, 0xf84207fd, 0xd65f03c0}, 0, NONE, SP, false, 0},
+        {{0xa93c795d, 0xd503201f, 0xa8c47bfd, 0xd65f03c0}, 0, NONE, SP, false, 0},
+        {{0xa905781d, 0xd503201f, 0xd65f03c0}, 0, 0, SP, false, 9},    /* setjmp */
+        {{0xaa0003f3, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* mov x19, x0 */
+        {{0xaa0003ec, 0x8b2c63ff, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* mov x12, x0; add sp, sp, x12 */
+        {{0x9100005f, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* mov sp, x2 */
+        {{0xd10083ff, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* sub sp, sp, #32 */
+        {{0xd61f0220, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* br x17 */
+        {{0xd4200000, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* brk #0 */
+        {{0x17ffffff, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* b .-4: before the code */
+        {{0x14000000, 0xd503201f, 0xd65f03c0}, 0, NONE, SP, false, 0}, /* b . */
+        {{0xd503201f, 0xd503201f, 0xd503201f}, 0, NONE, SP, false, 0}, /* no return */
     };
     for (unsigned i = 0; PP_RA_IN_REGISTER && i < sizeof known / sizeof *known; i++) {
         struct pp_code code = {.start = WORD, .end = WORD + sizeof known[i].code, .read = read_any};

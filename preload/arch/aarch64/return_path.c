@@ -40,6 +40,8 @@ static bool take_access(struct way *way, uint32_t i, const unsigned registers[2]
             change(way, registers[k]);
         else if (whole)
             done &= store(way, registers[k], place);
+        else if (registers[k] == PP_REG_RA)
+            way->elsewhere = true;
     }
     return done && (!index || !on_stack || move_stack(way, n, offset));
 }

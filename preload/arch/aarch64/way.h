@@ -31,6 +31,7 @@ struct way {
     unsigned base;    /* places are from what this register, the stack or the frame pointer, first was */
     int32_t sp, fp;   /* what they point to; fp 0: not known */
     struct kept registers[COUNT];
+    bool elsewhere;     /* x30 was stored by another register than sp, so a load may be of that */
     unsigned number_in; /* this register has the number, unless 0 */
     int32_t number;
 };
@@ -70,7 +71,7 @@ static inline void load(struct way *way, unsigned number, int32_t place)
         return;
     if (kept->stored_at == place)
         kept->from = kept->stored_from;
-    else if (place >= FIRST_SP)
+    else if (place >= FIRST_SP && !(number == PP_REG_RA && way->elsewhere))
         kept->from = place;
 }
 
