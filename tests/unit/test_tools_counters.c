@@ -152,6 +152,7 @@ TEST(endpoints_are_bounded_and_none_is_lost)
     struct process process;
     pt_counters_begin(&counters, scratch_path, 0);
     begin_process(&process, (unsigned)getpid(), 0, now_ns());
+    fixture_write("1-empty.pyprof", "", 0); /* of a process that was killed at once: it can be read */
     for (unsigned i = 0; i < ENDPOINTS; i++) {
         char name[16];
         snprintf(name, sizeof name, "/item/%u", i);
@@ -163,6 +164,7 @@ TEST(endpoints_are_bounded_and_none_is_lost)
     PT_AUTO_BUFFER text = {0};
     pt_counters_metrics(&counters, &text);
     assert_non_null(strstr(text.data, "{endpoint=\"(others)\"} 0.000020000\n"));
+    assert_non_null(strstr(text.data, "\npyprof_unreadable_files 0\n"));
     pt_counters_free(&counters);
     fixture_end(&process.fixture);
 }

@@ -30,9 +30,15 @@ char *pt_format(const char *format, va_list arguments);
 /* Returns a copy of an array, which may be NULL when count is 0; the caller frees. */
 void *pt_copy(const void *array, size_t count, size_t size);
 
+/* What pt_grow and pt_grow_raw do where there is no room: they are called for each item, and few need any. */
+void *pt_enlarge(void *array, uint32_t *capacity, uint64_t needed, size_t size, bool zeroed);
+
 /* Makes room for `needed` items of `size` bytes and returns the array, perhaps moved. New room is zeroed. Grows by
  * half at least, so that appending one by one is linear. */
-static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size);
+static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
+{
+    return array && needed <= *capacity ? array : pt_enlarge(array, capacity, needed, size, true);
+}
 
 /* Appends a zeroed item to a table and evaluates to a pointer to it. A table has the fields items, count and capacity;
  * a free place below its capacity may hold an old item. */
@@ -42,16 +48,6 @@ static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, si
      &(table)->items[(table)->count++])
 
 /* pt_grow for large arrays: new room is not zeroed, and costs nothing until it is written. */
-static inline void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size);
-
-/* What both do where there is no room: they are called for each item that is added, and few need any. */
-void *pt_enlarge(void *array, uint32_t *capacity, uint64_t needed, size_t size, bool zeroed);
-
-static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, size_t size)
-{
-    return array && needed <= *capacity ? array : pt_enlarge(array, capacity, needed, size, true);
-}
-
 static inline void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
 {
     return array && needed <= *capacity ? array : pt_enlarge(array, capacity, needed, size, false);

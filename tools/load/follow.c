@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "follow.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -330,18 +331,24 @@ static void took(struct pt_follow *follow, struct pt_growing_file *source, uint6
         source->next_unix_ns && !source->descriptor && source->inode_there && source->inode != source->inode_there;
 }
 
-int pt_follow_unopened(const struct pt_follow *follow)
+/* Counts the logs that are there and cannot be opened, and says so once. One that is empty or gone is none of them: a
+ * process was killed when it had just begun, or its log was removed. */
+static void count_unopened(struct pt_follow *follow)
 {
-    return follow->unusable ? follow->files.reasons[PT_READ_OK].error : 0;
-}
-
-static void say_unopened(struct pt_follow *follow)
-{
-    int error = pt_follow_unopened(follow);
-    if (error && !follow->said_unopened)
-        pt_message("%s and what else cannot be opened is left out: %s", follow->files.reasons[PT_READ_OK].path,
-                   pt_read_error(error));
-    follow->said_unopened = error != 0;
+    const char *path = NULL;
+    int error = 0;
+    follow->unopened = 0;
+    for (uint32_t i = 0; i < follow->sources.count; i++) {
+        const struct pt_growing_file *source = &follow->sources.items[i];
+        if (source->usable || !source->inode_there || access(source->path, R_OK) == 0 || errno == ENOENT)
+            continue;
+        follow->unopened++;
+        path = source->path;
+        error = errno;
+    }
+    if (path && !follow->said_unopened)
+        pt_message("%s and what else cannot be opened is left out: %s", path, pt_read_error(error));
+    follow->said_unopened = path;
 }
 
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
@@ -382,7 +389,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
     pt_profile_close_sums(follow->profile);
     if (follow->begin) {
         take(follow);
-        say_unopened(follow);
+        count_unopened(follow);
     }
     if (all && !follow->weight)
         follow->weight = weight_of(follow);

@@ -30,7 +30,7 @@ struct pt_follow {
     /* To count each thing once over years, and over several lives of the program. NULL: all is read, by several
      * threads if it is much. */
     pt_follow_begin *begin;
-    void (*took)(void *data); /* takes the samples, when there are thousands and at the end; with request.whole */
+    void (*took)(void *data); /* takes the samples of request.whole, when there are thousands and at the end */
     void *data;               /* of both */
     /* Of what ended then or later nothing is read yet, of compacted logs and of others; UINT64_MAX: all is. */
     uint64_t until_unix_ns, compacted_until_unix_ns;
@@ -38,7 +38,8 @@ struct pt_follow {
     uint64_t gone_bytes; /* what was not read of them */
     bool stale;          /* a log has grown that was not expected to, or was replaced in the middle */
     uint64_t weight;     /* of what it knew when all had been read for the first time */
-    bool said_unopened;  /* a message said that there are logs that cannot be opened */
+    uint32_t unopened;   /* logs that are there and cannot be opened; a message has said so */
+    bool said_unopened;
 };
 
 /* Makes a reader for the request's paths, runs and processes; it keeps all their samples. The caller ends it with
@@ -50,9 +51,6 @@ void pt_follow_scan(struct pt_follow *follow);
 
 /* Finds new files and reads on for about at_most_ns. Returns true when everything that is there was read. */
 bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns);
-
-/* Returns the errno for which a log cannot be opened; 0: all can be. A message says so once. */
-int pt_follow_unopened(const struct pt_follow *follow);
 
 /* Returns the end of the first interval that was left for later, or the start of a log that was; 0: there is none. */
 uint64_t pt_follow_next(const struct pt_follow *follow);

@@ -116,15 +116,13 @@ static uint32_t with_frame(struct pt_profile *profile, uint32_t node, uint32_t g
 void pt_states_add_gc_frames(struct pt_profile *profile)
 {
     uint32_t known = profile->nodes.count, *path = NULL, capacity = 0, gc = PT_NONE;
-    uint32_t *moved = NULL; /* by node; 0: not yet */
+    uint32_t *moved = pt_alloc(known, sizeof *moved); /* by node; 0: not yet */
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         struct pt_sample *sample = &profile->samples.items[i];
         if (!pt_in_gc(sample->state))
             continue;
-        if (!moved) {
-            moved = pt_alloc(known, sizeof *moved);
+        if (gc == PT_NONE)
             gc = pt_add_pseudo(profile, PP_PSEUDO_GC);
-        }
         if (!moved[sample->node])
             moved[sample->node] = with_frame(profile, sample->node, gc, &path, &capacity);
         sample->node = moved[sample->node];

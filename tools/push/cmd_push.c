@@ -304,7 +304,7 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
     const struct pt_push_count sent = state.sent, refused = state.refused, expired = state.expired;
     enum pt_push_end end = push(&sender);
     bool took_all = state.refused.windows == refused.windows;
-    bool unopened = state.sent.windows == sent.windows && reader.follow && pt_follow_unopened(reader.follow);
+    bool unopened = state.sent.windows == sent.windows && reader.follow && reader.follow->unopened;
     if (cli->once && end == PT_PUSH_DONE && took_all && !unopened)
         say_sent(&state, &sent, &expired);
     if (end == PT_PUSH_LEFT)

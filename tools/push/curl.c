@@ -83,7 +83,7 @@ static int hold(const void *bytes, size_t length)
 }
 
 /* Becomes the program: does not return. ends: its standard streams and the body. Runs in our memory, after vfork, and
- * writes to none but its own stack. */
+ * writes to nothing of it but its own stack and errno. */
 static _Noreturn void become(const int ends[BODY + 1], pid_t parent, int report, char *const *environment)
 {
     char *arguments[] = {PROGRAM, "-q", "--config", "-", NULL};

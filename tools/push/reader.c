@@ -67,12 +67,12 @@ static uint32_t service_of(struct pt_push_reader *reader, uint32_t process)
 {
     reader->services =
         pt_grow(reader->services, &reader->service_capacity, (uint64_t)process + 1, sizeof *reader->services);
-    struct pt_push_service *service = &reader->services[process];
+    struct pt_process_service *service = &reader->services[process];
     if (!service->name) {
         uint32_t name = pt_push_service(reader->target, reader->follow->profile, process) + 1, first = 0;
         while (first < process && reader->services[first].name != name)
             first++;
-        *service = (struct pt_push_service){name, first};
+        *service = (struct pt_process_service){name, first};
     }
     return service->name - 1;
 }

@@ -34,7 +34,7 @@ struct pt_push_reader {
     struct pt_follow *follow;       /* NULL: begins again from the state with the next window */
     struct pt_fold fold;
     struct pt_task_stacks tasks;
-    struct pt_push_service {
+    struct pt_process_service {
         uint32_t name, first; /* string + 1, and the first process with this service */
     } * services;             /* by process; name 0: not known yet */
     uint32_t service_capacity;

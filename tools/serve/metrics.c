@@ -176,6 +176,6 @@ void pt_counters_metrics(const struct pt_counters *counters, struct pt_buffer *t
     put_number(text, "pyprof_disk_bytes", "gauge", counters->disk_bytes,
                "Disk that the profiles of the directory take.");
     put_number(text, "pyprof_disk_files", "gauge", counters->disk_files, "Profiles in the directory.");
-    put_number(text, "pyprof_unreadable_files", "gauge", counters->follow->unusable,
-               "Profiles that cannot be read: of another user, or of another version.");
+    put_number(text, "pyprof_unreadable_files", "gauge", counters->follow->unopened,
+               "Profiles that cannot be opened, as those of another user.");
 }
