@@ -28,16 +28,20 @@
 #include "waiting.h"
 #include "watchdog.h"
 #include "write_interval.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
 #define INTERVAL_NS 1000000000u
 #define SAVE_MIN_NS 125000000u
 /* A young process saves its profile each time that it has become older by this part of its age. Pools end their workers
- * by a signal: a child of fork has less to lose. */
+ * by SIGTERM, as these do not handle it: such a child of fork has less to lose. */
 #define SAVE_SHARE        4
-#define SAVE_SHARE_FORKED 16
+#define SAVE_SHARE_POOLED 16
 #define LONG_NS           3600000000000u
+/* From a drain to the next for samples that met new code: at a start nearly each sample does, and each of these drains
+ * makes another table of all modules. */
+#define NEW_CODE_NS 100000000u
 /* Idle flushes in a row after which the thread rests: it sleeps until a sample, or anything else, wakes it. */
 #define REST_AFTER 10
 #define REST_NS    10000000000u /* only a flush notices what bypasses our wrappers: a raw clone or sigaction */
@@ -60,11 +64,19 @@ static bool is_forked(void)
     return pp_process.start.process_cpu_ns == 0;
 }
 
+static bool handles_sigterm(void)
+{
+    uint64_t action[4] = {0}; /* the kernel's: the handler comes first */
+    pp_syscall4(SYS_rt_sigaction, SIGTERM, 0, (long)action, 8);
+    return action[0] != (uint64_t)(uintptr_t)SIG_DFL;
+}
+
 /* A process that is killed loses what has not been written: of a young one a second would be all. UINT64_MAX: it is old
  * enough. */
 static uint64_t next_save(uint64_t now)
 {
-    uint64_t part = (now - pp_process.start.monotonic_ns) / (is_forked() ? SAVE_SHARE_FORKED : SAVE_SHARE);
+    bool pooled = is_forked() && !handles_sigterm();
+    uint64_t part = (now - pp_process.start.monotonic_ns) / (pooled ? SAVE_SHARE_POOLED : SAVE_SHARE);
     if (part >= INTERVAL_NS)
         return UINT64_MAX;
     return now + (part > SAVE_MIN_NS ? part : SAVE_MIN_NS);
@@ -170,7 +182,7 @@ void *pp_flush_loop(void *argument)
     uint64_t now = pp_sys_clock_ns(CLOCK_MONOTONIC), next = now + (is_paused() ? REST_NS : INTERVAL_NS);
     uint64_t scan = next, save = next_save(now);
     uint64_t watch = atomic_load(&pp_capture.native_threads) ? now : UINT64_MAX; /* as the thread that was stopped */
-    uint64_t young = UINT64_MAX, control = now;
+    uint64_t young = UINT64_MAX, control = now, new_code = UINT64_MAX, drained = 0;
     unsigned idle = 0;
     bool sleeps = false; /* a young process: nothing is to be saved until a sample wakes the thread */
     for (;;) {
@@ -180,6 +192,7 @@ void *pp_flush_loop(void *argument)
         until = watch < until ? watch : until;
         until = young < until ? young : until;
         until = control < until ? control : until;
+        until = new_code < until ? new_code : until;
         /* while the thread sleeps, it may be stopped, and the next has another table of descriptors, or the program's
          */
         pp_modules_close_files(NULL);
@@ -230,7 +243,7 @@ void *pp_flush_loop(void *argument)
             pp_traces_review(now);
         /* its stack is finished while the program goes on, not when it ends, and the next samples find the rows */
         if (why & PP_WAKE_MODULES)
-            pp_interval_drain(false);
+            new_code = drained + NEW_CODE_NS;
         if (why & PP_WAKE_CONTEXTS)
             pp_context_facts_refresh(true);
         if (why & PP_WAKE_EVENT || now >= young)
@@ -254,6 +267,7 @@ void *pp_flush_loop(void *argument)
         bool saves = now >= save && may_save(now);
         if (saves && now + SAVE_MIN_NS > next)
             next = now; /* to a flush that follows a save at once the process seems idle */
+        bool drains = saves || now >= next || now >= new_code || why & PP_WAKE_DRAIN;
         if (now >= next) {
             pp_libunwind_poll();
             warn_of_memory();
@@ -261,17 +275,19 @@ void *pp_flush_loop(void *argument)
             pp_modules_rest();
             idle = count_idle(idle, again_ns);
             next = now + (idle < REST_AFTER && !is_paused() ? INTERVAL_NS : REST_NS);
-        } else if (now >= save) {
+        } else {
             if (saves)
                 pp_interval_save();
-            else
+            else if (drains)
+                pp_interval_drain(false);
+            else if (now >= save)
                 pp_context_facts_refresh(false); /* a short program would end before the first flush finds its labels */
             if (now >= scan)
                 again_ns = pp_threads_scan(flush_tid);
-        } else if (why & PP_WAKE_DRAIN) {
-            pp_interval_drain(false);
-        } else if (now >= scan) {
-            again_ns = pp_threads_scan(flush_tid);
+        }
+        if (drains) {
+            new_code = UINT64_MAX;
+            drained = now;
         }
         if (now >= save) {
             pp_watchdog_check_young(pp_drain_bound_ns());

@@ -25,8 +25,11 @@
 #define AGAIN_NS       (60 * (uint64_t)1000000000u)
 #define AGAIN_EARLY_NS (5 * (uint64_t)1000000000u) /* while a source is not found: it may be made at its first use */
 #define IMPORTS_NS     ((uint64_t)1000000000u)     /* while imports go on */
-#define MIN_NS         50000000u  /* between two searches; imports wake the flush thread for each part of new code */
-#define YOUNG_NS       100000000u /* a process is not searched before, unless it meets a frame of a source */
+#define MIN_NS         50000000u /* between two searches; imports wake the flush thread for each part of new code */
+/* A process is searched when it has become older by this part of its age: a search takes 60 us, a young
+ * process is saved often, and what a handler needs at once is asked for. */
+#define SEARCH_SHARE 16
+#define YOUNG_NS     100000000u /* a process is not searched before, unless it meets a frame of a source */
 /* An import takes its module out of sys.modules and puts it in again at the end when it is complete: so many of those
  * that were there may be at the end now, as imports are nested. */
 #define IMPORTS_NESTED 64u
@@ -67,6 +70,13 @@ static bool is_due(uint64_t now_ns, bool changed, bool asked)
     return (asked && (changed || searched.again)) || now_ns - searched.at_ns > wait_ns;
 }
 
+/* Whether so much time has passed since the last search that another is worth its cost. */
+static bool may_have_imported(uint64_t now_ns)
+{
+    uint64_t age_ns = now_ns - pp_process.start.monotonic_ns, passed_ns = now_ns - searched.last_ns;
+    return age_ns >= YOUNG_NS && passed_ns >= MIN_NS && (passed_ns >= age_ns / SEARCH_SHARE || passed_ns >= IMPORTS_NS);
+}
+
 /* Returns from which entry on sys.modules is searched. It grows at its end; where it has been moved, its entries have
  * closed up. */
 static uint64_t search_from(uintptr_t keys, uint64_t count)
@@ -83,7 +93,7 @@ static bool search_modules(const struct pp_object_reader *reader, uintptr_t inte
     uintptr_t values;
     struct pp_dict_keys keys;
     uint64_t now_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    if (!asked && (now_ns - searched.last_ns < MIN_NS || now_ns - pp_process.start.monotonic_ns < YOUNG_NS))
+    if (!asked && !may_have_imported(now_ns))
         return false;
     if (searched.interpreter_state != interpreter_state) {
         memset(&searched, 0, sizeof searched);
