@@ -225,6 +225,64 @@ TEST(a_context_is_no_frame)
     assert_true(stopped > 10);
 }
 
+/* Where the caller is cannot be told: helpers push and pop for theirs, stgp is of Armv8.5, x29 is no frame pointer, and
+ * exit does not return. */
+__asm__(".text\n"
+        ".globl before_pushes, before_pops, before_stgp, before_ld1, before_exit\n"
+        ".balign 64\n"
+        "nop\n"
+        "pushes: stp x19, x20, [sp, #-16]!\n"
+        "ret\n"
+        "pops: mov x16, x30\n"
+        "ldp x19, x20, [sp], #16\n"
+        "ret x16\n"
+        "before_pushes: mul x0, x0, x0\n"
+        "bl pushes\n"
+        "ldp x29, x30, [sp, #16]\n"
+        "add sp, sp, #32\n"
+        "ret\n"
+        "before_pops: mul x0, x0, x0\n"
+        "bl pops\n"
+        "ldp x29, x30, [sp], #16\n"
+        "ret\n"
+        "before_stgp: .inst 0x69bf7fff\n" /* stgp xzr, xzr, [sp, #-32]! */
+        "add sp, sp, #32\n"
+        "ret\n"
+        "before_ld1: ld1 {v0.16b}, [x29], #16\n"
+        "ldr x30, [x29, #8]\n"
+        "ldr x29, [sp], #16\n"
+        "ret\n"
+        "before_exit: mov x8, #93\n"
+        "svc #0\n"
+        "ret\n"
+        ".balign 64\n");
+extern const char before_pushes[], before_pops[], before_stgp[], before_ld1[], before_exit[];
+
+static bool is_cut_at(const char *code)
+{
+    uintptr_t words[WORDS];
+    struct pp_native_frame frames[FRAMES];
+    ucontext_t context = {0};
+    for (unsigned i = 0; i < WORDS; i++)
+        words[i] = CALLER;
+    put_pc(&context, (uintptr_t)code);
+    put_register(&context, PP_REG_SP, (uintptr_t)words);
+    put_register(&context, PP_REG_FP, (uintptr_t)words);
+    put_register(&context, PP_REG_RA, CALLER);
+    struct pp_native_stack stack = walk(&context, (uintptr_t)&words[WORDS], frames);
+    return stack.reason == PP_REASON_NATIVE_NO_RULE && stack.count == 1;
+}
+
+TEST(what_the_instructions_do_not_tell_is_cut)
+{
+    pp_modules_refresh();
+    assert_true(is_cut_at(before_pushes));
+    assert_true(is_cut_at(before_pops));
+    assert_true(is_cut_at(before_stgp));
+    assert_true(is_cut_at(before_ld1));
+    assert_true(is_cut_at(before_exit));
+}
+
 static const struct pp_module_range *range_of(uintptr_t address)
 {
     const struct pp_module_table *table = pp_modules_draft();

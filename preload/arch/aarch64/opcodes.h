@@ -15,7 +15,8 @@ enum {
     PP_CODE_AUTIASP = 0xd50323bfu,   /* takes the signature from x30 */
     PP_CODE_AUTIA1716 = 0xd503219fu, /* from x17 */
     PP_CODE_RET = 0xd65f03c0u,
-    PP_CODE_RETAA = 0xd65f0bffu, /* takes the signature, and returns */
+    PP_CODE_RET_BY = 0xd65f0000u, /* any register */
+    PP_CODE_RETAA = 0xd65f0bffu,  /* takes the signature, and returns */
     PP_CODE_BR_X17 = 0xd61f0220u,
     PP_CODE_SVC_0 = 0xd4000001u,
     PP_CODE_MOV_X8_SIGRETURN = 0xd2801168u,
@@ -88,12 +89,18 @@ static inline uintptr_t pp_jump_target(const uint8_t *code, uintptr_t at)
 
 #define PP_CALL_SIZE 4
 
-/* Whether these PP_CALL_SIZE bytes at `at` call the function. */
-static inline bool pp_calls(const uint8_t *code, uintptr_t at, uintptr_t function)
+/* Returns the function that these PP_CALL_SIZE bytes at `at` call, 0 if they are no bl. */
+static inline uintptr_t pp_call_target(const uint8_t *code, uintptr_t at)
 {
     uint32_t instruction = pp_instruction(code);
-    return at % sizeof instruction == 0 && (instruction & 0xfc000000u) == 0x94000000u &&
-           at + (uintptr_t)(pp_signed_field(instruction, 0, 26) * 4) == function;
+    bool calls = at % sizeof instruction == 0 && (instruction & 0xfc000000u) == 0x94000000u;
+    return calls ? at + (uintptr_t)(pp_signed_field(instruction, 0, 26) * 4) : 0;
+}
+
+/* Whether they call this one. */
+static inline bool pp_calls(const uint8_t *code, uintptr_t at, uintptr_t function)
+{
+    return function && pp_call_target(code, at) == function;
 }
 
 #define PP_LOAD_SIZE 8

@@ -4,19 +4,23 @@
  * distance, or the function could not return. A call changes x30, so a way past a call that does not return hardly ever
  * comes to a return that it takes for one: the code there belongs to another frame, or finds no x30. A way ends without
  * an answer at jumps to what is in a register, at a write to the stack pointer other than by numbers and from the frame
- * pointer, and at what is no instruction of before Armv8.5. Assembly restores registers by the frame pointer, too:
- * until the way changes that, it points to where it is restored from, as the ABI has it.
+ * pointer, at what is no instruction of before Armv8.5, at a system call that ends the thread, and at a call of what
+ * pushes or pops for its caller. Assembly restores registers by the frame pointer, too: until the way changes that, it
+ * points to where it is restored from, as the ABI has it.
  */
 #include "../return_path.h"
 #include "way.h"
+#include <sys/syscall.h>
 
-#define STEPS_MAX 2048 /* instructions, on all ways that are tried */
-#define WAYS_MAX  16
+#define STEPS_MAX       2048 /* instructions, on all ways that are tried */
+#define STEPS_OF_CALLEE 256
+#define WAYS_MAX        16
 
 struct search {
     struct pp_code *code;
     struct way ways[WAYS_MAX]; /* to be followed */
     unsigned count;
+    bool of_callee;                  /* for keeps_stack */
     uint8_t been[STEPS_MAX * 4 / 8]; /* places where ways have been, a bit each, which some share */
 };
 
@@ -50,6 +54,8 @@ static bool take_memory(struct way *way, uint32_t i)
 {
     unsigned size = i >> 30, registers[2] = {i & 31, PP_REG_SP}, vectors = i >> 26 & 1, index = i >> 10 & 3;
     bool on_stack = (i >> 5 & 31) == PP_REG_SP;
+    if ((i & 0xfc400000u) == 0x68000000u) /* stgp, of Armv8.5 */
+        return false;
     if ((i & 0x3a000000u) == 0x28000000u) { /* pairs */
         unsigned bytes = vectors ? 4u << size : size == 2 ? 8 : 4;
         registers[1] = i >> 10 & 31;
@@ -69,8 +75,11 @@ static bool take_memory(struct way *way, uint32_t i)
             change(way, i & 31);
         return true;
     }
-    if ((i & 0x3e000000u) == 0x0c000000u) /* vectors */
+    if ((i & 0x3e000000u) == 0x0c000000u) { /* vectors */
+        if (i >> 23 & 1)
+            change(way, i >> 5 & 31);
         return !(on_stack && i >> 23 & 1);
+    }
     /* exclusive, atomic: all three registers may change */
     for (unsigned at = 0; at <= 16; at += at ? 6 : 10)
         change(way, i >> at & 31);
@@ -93,10 +102,8 @@ static bool take_immediate(struct way *way, uint32_t i)
     if ((group == 3 || (group == 4 && (i >> 29 & 3) != 3)) && to == PP_REG_SP)
         return false;
     change(way, to);
-    if ((i & 0xffe00000u) == 0xd2800000u) { /* movz Xd, #number */
-        way->number_in = to;
-        way->number = (int32_t)(i >> 5 & 0xffff);
-    }
+    if ((i & 0x7fe00000u) == 0x52800000u && to < FIRST) /* mov to, #number */
+        way->numbers[to] = 1 + (int32_t)(i >> 5 & 0xffff);
     return true;
 }
 
@@ -105,8 +112,8 @@ static bool take_computation(struct way *way, uint32_t i)
 {
     unsigned to = i & 31, m = i >> 16 & 31;
     if ((i & 0x1fe00000u) == 0x0b200000u && to == PP_REG_SP && !(i >> 29 & 1)) /* add, sub with sp */
-        return (i & 0xbfe0fc00u) == 0x8b206000u && m && m == way->number_in &&
-               move_stack(way, i >> 5 & 31, i >> 30 & 1 ? -way->number : way->number);
+        return (i & 0xbfe0fc00u) == 0x8b206000u && m < FIRST && way->numbers[m] &&
+               move_stack(way, i >> 5 & 31, i >> 30 & 1 ? 1 - way->numbers[m] : way->numbers[m] - 1);
     change(way, to);
     return true;
 }
@@ -121,19 +128,22 @@ static bool take_vector(struct way *way, uint32_t i)
 
 enum outcome { GOES_ON, ENDS, RETURNS };
 
+static bool keeps_stack(const struct search *caller, uintptr_t function);
+
 /* Takes branches, and what the system does. */
 static enum outcome take_branch(struct search *search, struct way *way, uint32_t i, const uint8_t *code)
 {
-    uintptr_t target = pp_jump_target(code, way->at);
+    uintptr_t target = pp_jump_target(code, way->at), called = pp_call_target(code, way->at);
     if ((i & 0xffc00000u) == 0xd5000000u) {
         if (i >> 21 & 1)
             change(way, i & 31);
         return GOES_ON;
     }
     if (i == PP_CODE_SVC_0)
-        return GOES_ON;
+        return way->numbers[8] == 1 + SYS_exit || way->numbers[8] == 1 + SYS_exit_group ? ENDS : GOES_ON;
     note_linear(way);
-    if (i == PP_CODE_RET || (i & 0xfffffbffu) == PP_CODE_RETAA)
+    if (i == PP_CODE_RET || (i & 0xfffffbffu) == PP_CODE_RETAA ||
+        (search->of_callee && (i & ~0x3e0u) == PP_CODE_RET_BY))
         return RETURNS;
     if (target && (i & 0xfc000000u) == 0x14000000u) {
         way->at = target - sizeof i;
@@ -142,8 +152,10 @@ static enum outcome take_branch(struct search *search, struct way *way, uint32_t
             search->ways[search->count] = *way;
             search->ways[search->count++].at = target;
         }
-    } else if ((i & 0xfc000000u) == 0x94000000u || (i & 0xfffffc1fu) == 0xd63f0000u) {
+    } else if (called || (i & 0xfffffc1fu) == 0xd63f0000u) {
         change(way, PP_REG_RA);
+        if (called && !search->of_callee && !keeps_stack(search, called))
+            return ENDS;
     } else {
         return ENDS;
     }
@@ -185,10 +197,23 @@ static bool follow(struct search *search, struct way *way, unsigned *steps)
     return false;
 }
 
+/* Whether a function that is called returns with the stack pointer that it began with. True also if that cannot be
+ * told, and of what it calls itself, so that this ends. */
+static bool keeps_stack(const struct search *caller, uintptr_t function)
+{
+    struct pp_code code = {.start = caller->code->start, .end = caller->code->end, .read = caller->code->read};
+    struct search search = {.code = &code, .ways = {first_way(function)}, .count = 1, .of_callee = true};
+    for (unsigned steps = STEPS_MAX - STEPS_OF_CALLEE; search.count;) {
+        struct way way = search.ways[--search.count];
+        if (follow(&search, &way, &steps) && way.registers[PP_REG_RA - FIRST].from != LOST)
+            return way.base == PP_REG_SP && way.sp == FIRST_SP;
+    }
+    return true;
+}
+
 bool pp_return_path(struct pp_code *code, uintptr_t at, struct pp_return_path *path)
 {
-    struct search search = {
-        .code = code, .ways = {{.at = at, .base = PP_REG_SP, .sp = FIRST_SP, .fp = FIRST_FP}}, .count = 1};
+    struct search search = {.code = code, .ways = {first_way(at)}, .count = 1};
     bool found = false;
     if (at % sizeof(uint32_t))
         return false;

@@ -31,10 +31,14 @@ struct way {
     unsigned base;    /* places are from what this register, the stack or the frame pointer, first was */
     int32_t sp, fp;   /* what they point to; fp 0: not known */
     struct kept registers[COUNT];
-    bool elsewhere;     /* x30 was stored by another register than sp, so a load may be of that */
-    unsigned number_in; /* this register has the number, unless 0 */
-    int32_t number;
+    bool elsewhere;         /* x30 was stored by another register than sp, so a load may be of that */
+    int32_t numbers[FIRST]; /* one more than what is in x0 and so on; 0: not known */
 };
+
+static inline struct way first_way(uintptr_t at)
+{
+    return (struct way){.at = at, .base = PP_REG_SP, .sp = FIRST_SP, .fp = FIRST_FP};
+}
 
 /* Returns NULL for a register that a function may leave changed. */
 static inline struct kept *kept_of(struct way *way, unsigned number)
@@ -52,8 +56,8 @@ static inline void note_linear(struct way *way)
 static inline void change(struct way *way, unsigned number)
 {
     struct kept *kept = kept_of(way, number);
-    if (number == way->number_in)
-        way->number_in = 0;
+    if (number < FIRST)
+        way->numbers[number] = 0;
     if (number == PP_REG_FP)
         way->fp = 0;
     if (!kept)
