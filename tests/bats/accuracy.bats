@@ -242,7 +242,7 @@ assert odd.crowd(1500, 3000) == 0"
     with_each_python crowd
 }
 
-closes() {
+@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
     profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
     info >info.json
     reader accounting info.json
@@ -252,8 +252,4 @@ closes() {
     [ $((exited + alive)) -eq 2001 ] || fail "not 2,000 threads and the main one: $exited ended, $alive alive"
     between 1900 "$exited" 2000 "ended threads"
     reader estimate info.json
-}
-
-@test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
-    with_a_python closes
 }

@@ -173,13 +173,21 @@ use_cpu()
 with open("truth", "w") as truth:
     truth.write(f"{int(1e9 * (time.thread_time() - before))} {int(1e9 * time.process_time())}")'
 
+# Nothing may stay that no signal ends.
+end_of_test() {
+    if [ -n "${pid:-}" ]; then
+        eval "$go" || true
+        stop_server "$pid" KILL
+    fi
+    [ -z "${cgroup:-}" ] || wait_until 10 rmdir "$cgroup"
+}
+
 # held STOP GO HOLDS: eval'ed; after the first the last becomes true, and two seconds later the second ends it.
 held() {
-    local stop=$1 go=$2 holds=$3 truth all
+    local stop=$1 holds=$3 truth all
+    go=$2
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c "$while_it_works" >out.txt 2>&1 3>&- &
     pid=$!
-    # with_pythons has made a subshell; nothing may stay that no signal ends
-    trap 'set +e; eval "$go"; kill -KILL $pid; wait $pid; [ -z "$cgroup" ] || rmdir "$cgroup"' EXIT
     wait_until 60 test -e works
     eval "$stop"
     wait_until 60 eval "$holds" || fail "$WHERE: it is not"
@@ -219,8 +227,17 @@ needs_cgroup() {
     rmdir "$made"
 }
 
+# shellcheck disable=SC2016 # held evaluates them
+@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
+    cgroup=
+    WHERE="stopped by SIGSTOP"
+    held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
+}
+
 # shellcheck disable=SC2016
-frozen() {
+# bats test_tags=core
+@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup freezer.state cgroup.freeze
     cgroup=$(make_cgroup freezer.state cgroup.freeze)
     WHERE="frozen by its cgroup"
     if [ -e "$cgroup/freezer.state" ]; then
@@ -233,7 +250,9 @@ frozen() {
 }
 
 # shellcheck disable=SC2016
-throttled() {
+# bats test_tags=core
+@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
+    needs_cgroup cpu.cfs_quota_us cpu.max
     cgroup=$(make_cgroup cpu.cfs_quota_us cpu.max)
     local was='grep -q "nr_throttled [1-9]" $cgroup/cpu.stat'
     WHERE="throttled by its cgroup"
@@ -244,29 +263,11 @@ throttled() {
     fi
 }
 
-# shellcheck disable=SC2016 # held evaluates them
-@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
-    cgroup=
-    WHERE="stopped by SIGSTOP"
-    held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
-}
-
-# bats test_tags=core
-@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup freezer.state cgroup.freeze
-    with_a_python frozen
-}
-
-# bats test_tags=core
-@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
-    needs_cgroup cpu.cfs_quota_us cpu.max
-    with_a_python throttled
-}
-
 # The program has done its work, and slept until that is written, when it takes more memory than there is.
-out_of_memory() {
+# bats test_tags=core
+@test "killed for its cgroup's limit of memory: what was written before is whole" {
+    needs_cgroup memory.limit_in_bytes memory.max
     cgroup=$(make_cgroup memory.limit_in_bytes memory.max)
-    trap 'wait_until 10 rmdir "$cgroup"' EXIT
     for limit in memory.limit_in_bytes memory.max; do
         [ ! -e "$cgroup/$limit" ] || echo $((64 << 20)) >"$cgroup/$limit"
     done
@@ -291,12 +292,6 @@ use_memory()' >out.txt 2>&1 || status=$?
     reader accounting info.json
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt use_cpu)" 1000000000 15 "use_cpu before the kernel killed it"
-}
-
-# bats test_tags=core
-@test "killed for its cgroup's limit of memory: what was written before is whole" {
-    needs_cgroup memory.limit_in_bytes memory.max
-    with_a_python out_of_memory
 }
 
 # In a time namespace the clocks that are not of the wall differ.

@@ -51,7 +51,7 @@ old_greenlet() {
     with_pythons "$(list_pythons | grep ' 3\.8\.')" old_greenlet
 }
 
-in_tasks() {
+@test "a task that runs a greenlet: the sample has both" {
     [[ $PYTHON_BUILD != *free-threaded* ]] || return 0
     with_packages gevent eventlet
     profiled "$PYTHON" "$WORKLOADS/greenlets_in_tasks.py" 3
@@ -65,10 +65,6 @@ in_tasks() {
         $1 == "(none)" { missing++; next }
         { print; wrong++ }
         END { print right + 0, "stacks right,", wrong + 0, "wrong,", missing + 0, "missing"; exit wrong || missing > right }' greenlets.txt tasks.txt
-}
-
-@test "a task that runs a greenlet: the sample has both" {
-    with_a_python in_tasks
 }
 
 @test "a hub that only waits has hardly any CPU time" {

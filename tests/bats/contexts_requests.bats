@@ -55,13 +55,9 @@ old_opentelemetry() {
     with_pythons "$(list_pythons | grep ' 3\.8\.')" old_opentelemetry
 }
 
-sentry() {
-    served sentry span sentry-sdk
-}
-
 # bats test_tags=long
 @test "transactions and spans of Sentry" {
-    with_a_python sentry
+    served sentry span sentry-sdk
 }
 
 ddtrace() {
@@ -73,42 +69,22 @@ ddtrace() {
     with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" ddtrace
 }
 
-labels() {
-    served labels customer
-}
-
 @test "the program's own labels" {
-    with_a_python labels
-}
-
-flask() {
-    served flask endpoint flask
+    served labels customer
 }
 
 # bats test_tags=long
 @test "endpoints of Flask by its context variable" {
-    with_a_python flask
-}
-
-bottle() {
-    served bottle endpoint bottle
+    served flask endpoint flask
 }
 
 @test "endpoints of Bottle by its frames; what it mounts has the route of the mount" {
-    with_a_python bottle
-}
-
-django() {
-    served django endpoint django
-}
-
-django_async() {
-    served django-async endpoint django
+    served bottle endpoint bottle
 }
 
 # bats test_tags=long
 @test "endpoints of Django by its frames" {
-    with_a_python django
+    served django endpoint django
 }
 
 # bats test_tags=long
@@ -138,16 +114,12 @@ assert convert_exception_to_response(view)(cell(range(200000))) == 200000' || fa
 }
 
 @test "endpoints of Django's views that asyncio hands to a thread" {
-    with_a_python django_async
-}
-
-starlette() {
-    served starlette endpoint starlette
+    served django-async endpoint django
 }
 
 # bats test_tags=long
 @test "endpoints of Starlette by its frames, in threads too; a mount and a route in it are one path" {
-    with_a_python starlette
+    served starlette endpoint starlette
 }
 
 mounted() {
@@ -163,12 +135,8 @@ for endpoint in ("/api/api", "/api/v1/api", "/{tenant}/api", "/shop/items"):
     with_each_python mounted
 }
 
-fastapi() {
-    served fastapi endpoint fastapi
-}
-
 @test "endpoints of FastAPI, of included routers and in threads too" {
-    with_a_python fastapi
+    served fastapi endpoint fastapi
 }
 
 fastapi_uvloop() {
@@ -234,7 +202,6 @@ around() {
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF KIND=$kind SERVER=$server PORT=$port PYTHONPATH=$WORKLOADS \
         "$venv/bin/python" "${command[@]}" >server.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "${paths[@]}" >/dev/null || fail "$(tail -n 5 server.log)"
     stop_server "$server" TERM
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" endpoint truth.json || fail "$(tail -n 5 server.log)"
@@ -253,20 +220,12 @@ print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] =
     [ "$shown" -gt 0 ] || ! grep -q nowhere <<<"$1" || fail "none shown of $1"
 }
 
-around_flask() {
+@test "a request whose route is not known yet, or any more, is known as a request: Flask, streamed bodies, gunicorn" {
     around flask sync /plain /streams /nowhere -- flask gunicorn
 }
 
-@test "a request whose route is not known yet, or any more, is known as a request: Flask, streamed bodies, gunicorn" {
-    with_a_python around_flask
-}
-
-around_fastapi() {
-    around fastapi h11 /plain /thread /router /mount/in /nowhere -- fastapi uvicorn
-}
-
 @test "middleware of FastAPI: before the route is known, and after it; of a mounted application, too" {
-    with_a_python around_fastapi
+    around fastapi h11 /plain /thread /router /mount/in /nowhere -- fastapi uvicorn
 }
 
 around_with_a_root_path() {
@@ -279,35 +238,23 @@ around_with_a_root_path() {
     with_pythons "$(list_pythons | grep ' 3\.\(9\|13\)\.')" around_with_a_root_path
 }
 
-around_django() {
+@test "middleware of Django: before the route is known, and after it" {
     around django gthread /plain /streams /nowhere -- django gunicorn
 }
 
-@test "middleware of Django: before the route is known, and after it" {
-    with_a_python around_django
-}
-
-around_aiohttp() {
+@test "endpoints of aiohttp: its middleware has them too; in threads, and in an application within another one" {
     around aiohttp aiohttp /first /plain /thread /streams /mount/in /nowhere -- aiohttp
     info | grep -qF 'endpoints of aiohttp 3.'
 }
 
-@test "endpoints of aiohttp: its middleware has them too; in threads, and in an application within another one" {
-    with_a_python around_aiohttp
-}
-
-around_others() {
+# bats test_tags=long
+@test "middleware on other servers, and where Django and Starlette are asynchronous" {
     around flask gthread /plain /streams /nowhere -- flask gunicorn
     around flask werkzeug /plain /streams /nowhere -- flask
     around flask waitress /plain /streams /nowhere -- flask waitress
     around django wsgiref /plain /streams /nowhere -- django
     around django-async h11 /plain /streams /nowhere -- django uvicorn
     around starlette httptools /plain /thread /mount/in /nowhere -- starlette uvicorn httptools
-}
-
-# bats test_tags=long
-@test "middleware on other servers, and where Django and Starlette are asynchronous" {
-    with_a_python around_others
 }
 
 # gathered LIBRARY PACKAGE...
@@ -331,20 +278,12 @@ for name, seconds in truth.items():
     assert -slack - elsewhere * seconds < row["cpu_ns"] / 1e9 - seconds < slack, (name, seconds, row)'
 }
 
-gathered_by_asyncio() {
+@test "what tasks do that an endpoint gathers is the endpoint's, and what its thread has the event loop do" {
     gathered asyncio starlette
 }
 
-@test "what tasks do that an endpoint gathers is the endpoint's, and what its thread has the event loop do" {
-    with_a_python gathered_by_asyncio
-}
-
-gathered_by_trio() {
-    gathered trio starlette trio
-}
-
 @test "on trio, what the tasks of an endpoint's nursery and its threads do is the endpoint's" {
-    with_a_python gathered_by_trio
+    gathered trio starlette trio
 }
 
 # run_by_gevent KIND PACKAGE...
@@ -379,17 +318,13 @@ run_by_gevent_flask() {
     with_pythons "$(list_pythons | grep ' 3\.12\.')" run_by_gevent_flask
 }
 
-run_by_gevent_others() {
+# bats test_tags=long
+@test "what a counted request of Django or of no framework has gevent run is its endpoint's" {
     run_by_gevent django django gevent
     run_by_gevent plain gevent
 }
 
-# bats test_tags=long
-@test "what a counted request of Django or of no framework has gevent run is its endpoint's" {
-    with_a_python run_by_gevent_others
-}
-
-native_labels() {
+@test "labels that threads set by pyprof_labels, without Python too; those of the context come first" {
     gcc -O1 -g -shared -fPIC -o labelled.so "$WORKLOADS/lib/labelled_threads.c" -lpthread -ldl
     cat >labelled.py <<'END'
 import ctypes
@@ -434,8 +369,4 @@ END
     "$PYPROF" export --format collapsed --by label:kind | grep -q '^a:b;.*labelled_first' || fail "the second label"
     info >info.json
     reader accounting info.json
-}
-
-@test "labels that threads set by pyprof_labels, without Python too; those of the context come first" {
-    with_a_python native_labels
 }

@@ -17,18 +17,14 @@ publishes() {
     rm -r pyprof.out
 }
 
-each_model() {
+@test "what a thread publishes as OTEP 4947 has it: threads with and without Python, of each TLS model; not in event loops" {
     publishes
     publishes -mtls-dialect=gnu2
     publishes -ftls-model=initial-exec
     BEFORE=$PWD/thread_context.so publishes # loaded at the start
 }
 
-@test "what a thread publishes as OTEP 4947 has it: threads with and without Python, of each TLS model; not in event loops" {
-    with_a_python each_model
-}
-
-gone() {
+@test "a library that publishes as OTEP 4947 has it is unloaded, and its number is given to another: no read where it was" {
     gcc -O1 -g -shared -fPIC -ftls-model=global-dynamic -DPUBLISHES -o publishes.so "$WORKLOADS/lib/thread_context_gone.c"
     gcc -O1 -g -shared -fPIC -ftls-model=global-dynamic -o follows.so "$WORKLOADS/lib/thread_context_gone.c"
     cat >gone.py <<'END'
@@ -61,10 +57,6 @@ print("alive")
 END
     PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" gone.py >out.txt
     grep -qx alive out.txt
-}
-
-@test "a library that publishes as OTEP 4947 has it is unloaded, and its number is given to another: no read where it was" {
-    with_a_python gone
 }
 
 new_ddtrace() {
@@ -157,7 +149,7 @@ END
     profiled "$PYTHON" another.py "$1"
 }
 
-another_interpreter() {
+@test "contexts of another interpreter are not read: it is said, if it has any" {
     another asyncio
     sources "asyncio tasks and what awaits them; not spans of another interpreter, its tasks, endpoints and labels \
 (those of one interpreter in a process are read)"
@@ -167,10 +159,6 @@ another_interpreter() {
     rm -r pyprof.out
     another math
     sources "asyncio tasks and what awaits them"
-}
-
-@test "contexts of another interpreter are not read: it is said, if it has any" {
-    with_a_python another_interpreter
 }
 
 # by_is KEY: the rows of --by are those of truth.json, and nothing else but requests without a route, each with about its
@@ -195,14 +183,10 @@ frames() {
     with_each_python frames
 }
 
-replaced() {
+@test "a module that was replaced under its name, and a name in it, are noticed" {
     faked replaced
     # The 0.3 s that the program computes for a change to be noticed may have the value before.
     by_is label:customer
-}
-
-@test "a module that was replaced under its name, and a name in it, are noticed" {
-    with_a_python replaced
 }
 
 # Names are found by their hashes, which each interpreter makes with a key of its own.

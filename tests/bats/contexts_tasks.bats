@@ -108,15 +108,12 @@ made_of_python() {
     grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt
 }
 
-tasks_of_python() {
+@test "tasks that are made of Python have their names, their frames, and what awaits them" {
     made_of_python python
 }
 
-@test "tasks that are made of Python have their names, their frames, and what awaits them" {
-    with_a_python tasks_of_python
-}
-
-nested_loops() {
+# bats test_tags=long
+@test "loops within tasks of nest_asyncio: the innermost task is what runs" {
     local venv
     case $VERSION in 3.1[4-9]*) return ;; esac # what nest_asyncio patches has changed
     venv=$(venv_with nest_asyncio)
@@ -124,12 +121,7 @@ nested_loops() {
     grep -qF 'nested;[creator];[task nested];' stacks.txt
 }
 
-# bats test_tags=long
-@test "loops within tasks of nest_asyncio: the innermost task is what runs" {
-    with_a_python nested_loops
-}
-
-trio_tasks() {
+@test "tasks of trio, beside asyncio, within it and around it: the innermost one is what runs" {
     local venv
     venv=$(venv_with trio)
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/trio_tasks.py" 0.25 >truth.json
@@ -150,12 +142,8 @@ import json, sys
 assert json.load(sys.stdin)["processes"][0]["contexts"].startswith("asyncio tasks and what awaits them, tasks of trio 0.")'
 }
 
-@test "tasks of trio, beside asyncio, within it and around it: the innermost one is what runs" {
-    with_a_python trio_tasks
-}
-
 # The CPU of each task is what the program measured, and nothing is lost or counted twice.
-shares() {
+@test "the CPU time of each task is what the program measured itself, and the sum is the program's" {
     profiled "$PYTHON" "$WORKLOADS/tasks.py" 1 default_name gathers without_gil >truth.json
     "$PYPROF" report --json --by task >by.json
     "$PYPROF" report --json >all.json
@@ -175,11 +163,8 @@ whole = json.load(open("all.json"))["program_ns"]
 assert sum(row["cpu_ns"] for row in by) == whole, (by, whole)'
 }
 
-@test "the CPU time of each task is what the program measured itself, and the sum is the program's" {
-    with_a_python shares
-}
-
-uvloop_names() {
+# bats test_tags=long
+@test "uvloop and anyio: the task, and through its group the task that waits" {
     local venv
     venv=$(venv_with uvloop anyio)
     cat >app.py <<'END'
@@ -212,11 +197,6 @@ END
     grep -F 'in_child (' stacks.txt | grep -v '^early;' >child.txt
     awk '/^child;/ { right += $NF } { all += $NF } END { print right, all; exit right < all - 3 || right < 10 }' child.txt
     [ "$(grep '^child;' child.txt | grep -v '\[task main\];main (.*;\[task child\];' | awk '{ n += $NF } END { print n + 0 }')" -le 2 ]
-}
-
-# bats test_tags=long
-@test "uvloop and anyio: the task, and through its group the task that waits" {
-    with_a_python uvloop_names
 }
 
 # many_names TASKS [NAMES]: with names of their own, or so many different ones, which say in which function each runs, as its
@@ -291,18 +271,14 @@ for line in open("endpoints.txt"):
     assert not line.startswith("(other)") and (not ran or line.startswith(ran[1] + ";")), line'
 }
 
-hardly_any() {
+@test "a task for each request, with a name of its own: none is under another one's, and what is kept stays bounded" {
     many_names 15000
     size=$(stat -c %s "$(log_files)")
     [ "$size" -lt 400000 ]
 }
 
-@test "a task for each request, with a name of its own: none is under another one's, and what is kept stays bounded" {
-    with_a_python hardly_any
-}
-
 # Which endpoint a sample belongs to, its function says; each request has a tenant of its own.
-many_tenants() {
+@test "a tenant for each request: endpoints are what they are, and what has become (other) is counted" {
     cat >tenants.py <<'END'
 import ctypes, hashlib, sys, threading, time
 
@@ -348,10 +324,6 @@ for line in open("stacks.txt"):
     "$PYPROF" report --full | tr -s ' \n' ' ' | grep -q " $count samples of [0-9.]* s have a label (other): more than 1,000 combinations of labels in 1 process "
 }
 
-@test "a tenant for each request: endpoints are what they are, and what has become (other) is counted" {
-    with_a_python many_tenants
-}
-
 mapped_now() {
     ${READ%% *} -c 'import json; print(json.load(open("info.json"))["total"]["mapped_bytes"])'
 }
@@ -361,7 +333,8 @@ fast_enough() {
     awk '{ exit $1 / $4 < 100000 / 60 }' out.txt || fail "the machine is too slow for this test: $(cat out.txt)"
 }
 
-a_minute() {
+# bats test_tags=long
+@test "5,000 tasks a second with names of their own, for a minute: memory and log are those of a thousand names" {
     local few many size_few size
     many_names 300000 16
     fast_enough
@@ -375,11 +348,6 @@ a_minute() {
     # a thousand sets of labels and a few more, however many there are
     [ "$many" -le $((few + 1000000)) ]
     [ "$size" -le $((size_few + 200000)) ]
-}
-
-# bats test_tags=long
-@test "5,000 tasks a second with names of their own, for a minute: memory and log are those of a thousand names" {
-    with_a_python a_minute
 }
 
 odd_callbacks() {
@@ -421,7 +389,7 @@ END
     with_each_python odd_callbacks
 }
 
-many_loops() {
+@test "a hundred threads with loops of their own: each has its task" {
     cat >loops.py <<'END'
 import asyncio, threading, time
 
@@ -463,10 +431,6 @@ for line in open("stacks.txt"):
 print(len(right), "threads with", sum(right.values()), "samples in their task,", missing, "in none")
 assert not wrong, wrong[:3]
 assert len(right) >= 50 and missing <= 3 + sum(right.values()) / 20, (len(right), missing)'
-}
-
-@test "a hundred threads with loops of their own: each has its task" {
-    with_a_python many_loops
 }
 
 # true_of NAME KEY COMMAND...: profiles it; ./NAME.txt has its stacks by KEY.

@@ -5,7 +5,7 @@ has_spin() {
     collapsed >"$1" 2>"$1.err" && [ "$(reader inclusive "$1" spin)" -gt "$2" ]
 }
 
-killed() {
+@test "a running process is readable, and all but the last second after kill -9" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 60 >ready.txt 3>&- &
     wait_until 120 has_spin live.txt 2500000000
     pid=$(pgrep -f "spin.py 60" | while read -r p; do
@@ -25,10 +25,6 @@ killed() {
     reader accounting info.json
     "$PYPROF" report pyprof.out >report.txt
     grep -q spin report.txt || fail "report has no spin: $(cat report.txt)"
-}
-
-@test "a running process is readable, and all but the last second after kill -9" {
-    with_a_python killed
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {

@@ -374,7 +374,8 @@ END
     [ "$(info | reader field /dev/stdin cpu_ns)" -gt 500000000 ] || fail "what was there before is gone: $(info)"
 }
 
-same_pid() {
+@test "two containers with pid 1 on one volume, and exec that keeps the pid: each program has its own file" {
+    needs_namespaces -m -p -f --mount-proc
     mkdir volume
     cat >execs.py <<'END'
 import os, sys, time
@@ -403,11 +404,6 @@ END
     used=$(reader inclusive stacks.txt burn)
     [ "$used" -ge 1150000000 ] || reader near "$used" 1200000000 12 "burn in six programs of pid 1" info.json
     [ "$(grep -c '"pid": 1,' info.json)" -eq 6 ] || fail "$(cat info.json)"
-}
-
-@test "two containers with pid 1 on one volume, and exec that keeps the pid: each program has its own file" {
-    needs_namespaces -m -p -f --mount-proc
-    with_a_python same_pid
 }
 
 # In a file system of the namespace's own: no other process sees the privileged program, and it goes with the last process there.

@@ -10,10 +10,6 @@ begin_gunicorn() {
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat "$log")"
 }
 
-end_of_test() {
-    [ -z "${server:-}" ] || stop_server "$server" TERM
-}
-
 # bats test_tags=core
 @test "contrib/gunicorn/start.sh as it stands: both workers in the merged profile; doctor of the master" {
     venv=$(venv_with gunicorn) || fail "$venv"
@@ -64,7 +60,7 @@ other_user() {
     chgrp 65534 "$OUT"
     chmod 1770 "$OUT"
     port=$(free_port "$PYTHON")
-    trap 'end_of_test; rm -r "$OUT"' EXIT # of the subshell
+    trap 'end_server; rm -r "$OUT"' EXIT # of the subshell
     LD_PRELOAD=$LIBPYPROF PYPROF_OUT=$OUT begin_gunicorn gunicorn.log "$venv/bin/gunicorn" --user 65534 --group 65534 --worker-tmp-dir /dev/shm -w 2 -b "127.0.0.1:$port" wsgi_app:app
     wait_until 60 doctor_of_server 2 || fail "$(cat doctor.txt)"
     stop_server "$server" TERM

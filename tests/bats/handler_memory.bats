@@ -53,7 +53,7 @@ for i in range(8):
     for thread in threads: thread.join()'
 }
 
-subinterpreters_end() {
+@test "interpreters that end under an allocator that unmaps" {
     in_c '
 ctypes.CDLL(directory + "unmapping.so").slow_free(ctypes.c_size_t(4096), ctypes.c_size_t(10 << 20))
 try:
@@ -65,10 +65,6 @@ while time.process_time() < end:
     interpreter = interpreters.create()
     interpreters.run_string(interpreter, "sum(range(20000))")
     interpreters.destroy(interpreter)'
-}
-
-@test "interpreters that end under an allocator that unmaps" {
-    with_a_python subinterpreters_end
 }
 
 # glibc keeps room in a DTV for 14 libraries more than there are. It frees the old one before the thread has the new one.
@@ -184,14 +180,10 @@ measured.set()
 for thread in threads: thread.join()"
 }
 
-further_threads() {
+@test "each further thread of 64 takes at most 48 KB of memory" {
+    export PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90
     local without with
     without=$(($(resident_with 64 env) - $(resident_with 1 env)))
     with=$(($(resident_with 64 profiled) - $(resident_with 1 profiled)))
     [ $((with - without)) -le $((63 * 48)) ] || fail "63 further threads take $((with - without)) KiB more than without us"
-}
-
-@test "each further thread of 64 takes at most 48 KB of memory" {
-    export PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=90
-    with_a_python further_threads
 }

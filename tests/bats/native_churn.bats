@@ -47,7 +47,7 @@ whole_stacks() {
     with_allocators 10
 }
 
-each_in_its_module() {
+@test "what is loaded, unloaded, loaded again and inherited: each address of a stack is in a module of the log, as it was mapped" {
     local i
     for i in 1 2 3 4; do
         gcc -O1 -g -shared -fPIC -DSIZE=$((i * 3001)) -Dplug_work="plug${i}_work" -Dspin="plug${i}_spin" -o "plug$i.so" "$WORKLOADS/lib/plug.c"
@@ -56,30 +56,6 @@ each_in_its_module() {
     PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/modules.py" "$PWD" >truth.txt
     mapfile -t logs < <(log_files)
     /usr/bin/python3 "$ROOT/tests/oracles/modules.py" maps.txt truth.txt "${logs[@]}"
-}
-
-@test "what is loaded, unloaded, loaded again and inherited: each address of a stack is in a module of the log, as it was mapped" {
-    with_a_python each_in_its_module
-}
-
-# The loader's list points into the pages of the file, which are gone; a program that never calls the library again does not notice.
-cut_off() {
-    echo 'void cut(void) {}' >cut.c
-    gcc -shared -fPIC -o cut.so cut.c
-    profiled "$PYTHON" -c '
-import ctypes, os, time
-def work(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end: sum(range(1000))
-ctypes.CDLL("./cut.so")
-os.truncate("cut.so", 0)
-work(0.2)
-import _decimal, _lzma # the list of modules is read again
-work(1.2)
-print("done", flush=True)
-os._exit(0)' >out.txt
-    [ "$(cat out.txt)" = 'done' ] || fail "$(cat out.txt)"
-    collapsed | grep -q ';work ' || fail "no sample in work()"
 }
 
 # Whether an interpreter that was not started yet has been is asked once a second.
@@ -100,6 +76,22 @@ os._exit(0)' >out.txt
     [ "$(cat out.txt)" = 'done' ] || fail "$(cat out.txt)"
 }
 
+# The loader's list points into the pages of the file, which are gone; a program that never calls the library again does not notice.
 @test "a loaded library whose file has been truncated" {
-    with_a_python cut_off
+    echo 'void cut(void) {}' >cut.c
+    gcc -shared -fPIC -o cut.so cut.c
+    profiled "$PYTHON" -c '
+import ctypes, os, time
+def work(seconds):
+    end = time.process_time() + seconds
+    while time.process_time() < end: sum(range(1000))
+ctypes.CDLL("./cut.so")
+os.truncate("cut.so", 0)
+work(0.2)
+import _decimal, _lzma # the list of modules is read again
+work(1.2)
+print("done", flush=True)
+os._exit(0)' >out.txt
+    [ "$(cat out.txt)" = 'done' ] || fail "$(cat out.txt)"
+    collapsed | grep -q ';work ' || fail "no sample in work()"
 }

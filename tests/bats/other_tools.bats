@@ -91,7 +91,8 @@ under_valgrind() {
     with_pythons "$(list_pythons | grep -m 1 ' shared')" under_valgrind
 }
 
-under_gdb() {
+@test "with gdb attached and detached" {
+    needs_ptrace
     local pid
     BESIDE="gdb that comes and goes"
     # It works until gdb has gone, and says what it has used.
@@ -116,11 +117,6 @@ print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     reader accounting info.json
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt use_cpu)" "$(cat truth)" 10 "use_cpu, $BESIDE"
-}
-
-@test "with gdb attached and detached" {
-    needs_ptrace
-    with_a_python under_gdb
 }
 
 @test "beside sys.setprofile, sys.settrace, cProfile and perf" {
@@ -203,7 +199,7 @@ END
 }
 
 # Each of them ends as without us; what its loader says of us is one line.
-children() {
+@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
     local child placed
     cat >child.c <<'END'
 #include <stdio.h>
@@ -256,10 +252,6 @@ done = subprocess.run(["./bits32"], stdout=-1, stderr=-1)
 assert (done.returncode, done.stdout, done.stderr) == (3, b"child\n", b""), done
 sum(i for i in range(3000000))'
     reader accounting <(info)
-}
-
-@test "children that are static, 32-bit, of musl, privileged, or scripts with pipes: as without us" {
-    with_a_python children
 }
 
 # AddressSanitizer's runtime, as a library, wants to be the first of all; that is said where one asks.

@@ -17,7 +17,7 @@ pool_share() {
     awk -v pattern="$1" '/pool_worker/ { all += $NF; if ($0 ~ pattern) part += $NF } END { printf "%d", 100 * part / all }' joined.txt
 }
 
-waits() {
+@test "a native pool's CPU is put under the Python stack that waits for it; the sum stays, and the report names the way" {
     run_pool waits
     ! grep -q meanwhile alone.txt || fail "joined without being asked to"
     # Of 5.2 s of CPU in each of two workers 2.4 are the query's; the main thread has 1.2 s in the library. What was used before the first look, and a look of 100 ms here and
@@ -37,18 +37,10 @@ waits() {
     grep -qE ' (3[0-9]|4[0-9])\.[0-9] % +wait_in_function' report.txt || fail "$(cat report.txt)"
 }
 
-@test "a native pool's CPU is put under the Python stack that waits for it; the sum stays, and the report names the way" {
-    with_a_python waits
-}
-
-runs() {
+@test "a main thread that runs has no pool's CPU" {
     run_pool runs
     # The main thread has no CPU while the workers have both of this machine's.
     between 0 "$(pool_share meanwhile)" 20 "per cent of the pool's CPU under a main thread that runs"
-}
-
-@test "a main thread that runs has no pool's CPU" {
-    with_a_python runs
 }
 
 changes() {

@@ -98,7 +98,7 @@ print(int((sum(result) + 0.3) * 1e9))
 END
 }
 
-pauses() {
+@test "pause and resume are counted; in all threads and in forked children, [paused] has what is used meanwhile" {
     write_paused
     paused_ns=$("$PYPROF" run -- "$PYTHON" paused.py 2>run.err) || fail "$(cat run.err)"
     collapsed >stacks.txt
@@ -109,10 +109,6 @@ pauses() {
     grep -qE '\[paused\]$' report.txt || fail "$(cat report.txt)"
     "$PYPROF" info >info.txt
     grep -qE '^ *paused: [0-9]+$' info.txt || fail "$(cat info.txt)"
-}
-
-@test "pause and resume are counted; in all threads and in forked children, [paused] has what is used meanwhile" {
-    with_a_python pauses
 }
 
 labels_are_bytes() {
@@ -351,7 +347,7 @@ label_near() {
 print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 30 "$1 $2"
 }
 
-labels_in_profile() {
+@test "report --by label: has what ran with labels, of nested scopes and of tasks" {
     cat >labelled.py <<'END'
 import asyncio, time
 from libpyprof import labels
@@ -388,12 +384,8 @@ END
     label_near part c 800000000
 }
 
-@test "report --by label: has what ran with labels, of nested scopes and of tasks" {
-    with_a_python labels_in_profile
-}
-
 # The module has another variable then, in the same dict: an import that is complete is found like one that begins.
-labels_after_reload() {
+@test "labels of a module that is loaded again while imports go on" {
     cat >reloads.py <<'END'
 import importlib, sys, threading, time, types
 import libpyprof
@@ -423,12 +415,8 @@ END
     label_near tenant after 1500000000
 }
 
-@test "labels of a module that is loaded again while imports go on" {
-    with_a_python labels_after_reload
-}
-
 # Where root has no directory yet nothing is saved in the first second, and modules are searched all the same.
-labels_of_short_program() {
+@test "labels of a program of half a second are known once they are set, those of its own module soon" {
     cat >short.py <<'END'
 import time
 
@@ -464,10 +452,6 @@ END
     rm -rf pyprof.out
     profiled "$PYTHON" found.py
     label_near tenant 7 500000000
-}
-
-@test "labels of a program of half a second are known once they are set, those of its own module soon" {
-    with_a_python labels_of_short_program
 }
 
 # bats test_tags=long
@@ -620,7 +604,7 @@ END
     with_each_python creators_are_labels
 }
 
-creators_in_profile() {
+@test "report --by label:creator has what tasks used that a task has left in the background" {
     cat >background.py <<'END'
 import asyncio, time
 import libpyprof
@@ -655,10 +639,6 @@ END
     "$PYPROF" run -- "$PYTHON" background.py 2>run.err || fail "$(cat run.err)"
     label_near creator orders 400000000
     label_near creator main 400000000
-}
-
-@test "report --by label:creator has what tasks used that a task has left in the background" {
-    with_a_python creators_in_profile
 }
 
 names_that_fail() {
@@ -1065,7 +1045,35 @@ assert counted == dict.fromkeys(expected, 1), counted'
     with_each_python mounted_once
 }
 
-kept_under_gevent() {
+@test "wsgi() is called while another wsgi() looks for gevent's classes" {
+    cat >twice.py <<'END'
+import sys
+import types
+
+import libpyprof
+
+
+class Meanwhile(types.ModuleType):
+    """Has its class after another thread, in whose place it is here, has followed gevent."""
+
+    calls = 0
+
+    def __getattr__(self, name):
+        self.calls += 1
+        if self.calls == 1:
+            libpyprof.wsgi(lambda environ, start_response: [])
+        return type(name, (), {"add_spawn_callback": staticmethod(print), "spawn": print})
+
+
+for name in "gevent.greenlet", "gevent.threadpool":
+    sys.modules[name] = Meanwhile(name)
+libpyprof.wsgi(lambda environ, start_response: [])
+assert sys.modules["gevent.greenlet"].calls == 2
+END
+    timeout 60 "$PYPROF" run -- "$PYTHON" twice.py 2>run.err || fail "$(cat run.err)"
+}
+
+@test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with gevent) || fail "$venv"
     cat >kept.py <<'END'
@@ -1144,36 +1152,4 @@ END
 import json, sys
 counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
 assert counted == {"/spawns": 1, "own name": 1}, counted'
-}
-
-@test "wsgi() is called while another wsgi() looks for gevent's classes" {
-    cat >twice.py <<'END'
-import sys
-import types
-
-import libpyprof
-
-
-class Meanwhile(types.ModuleType):
-    """Has its class after another thread, in whose place it is here, has followed gevent."""
-
-    calls = 0
-
-    def __getattr__(self, name):
-        self.calls += 1
-        if self.calls == 1:
-            libpyprof.wsgi(lambda environ, start_response: [])
-        return type(name, (), {"add_spawn_callback": staticmethod(print), "spawn": print})
-
-
-for name in "gevent.greenlet", "gevent.threadpool":
-    sys.modules[name] = Meanwhile(name)
-libpyprof.wsgi(lambda environ, start_response: [])
-assert sys.modules["gevent.greenlet"].calls == 2
-END
-    timeout 60 "$PYPROF" run -- "$PYTHON" twice.py 2>run.err || fail "$(cat run.err)"
-}
-
-@test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
-    with_a_python kept_under_gevent
 }

@@ -22,7 +22,6 @@ served() {
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS:$ROOT/contrib/python FRAMEWORK=$framework \
         "$program" "${command[@]//PORT/$port}" >server.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "$@" >truth.json || fail "$(tail -n 5 server.log)"
     stop_server "$server" TERM
 }
@@ -34,26 +33,18 @@ compare() {
 gunicorn=(-m gunicorn -w 2 -b 127.0.0.1:PORT counted_app:app)
 uvicorn=(-m uvicorn --workers 2 --port PORT --log-level warning counted_app:app)
 
-flask() {
+@test "requests of Flask in two workers of gunicorn are counted and measured: errors, streams, own labels" {
     with_packages gunicorn flask
     served flask "${gunicorn[@]}" -- '/light/<name>=/light/{}*200' '/heavy/<int:number>=/heavy/{}*60' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5' \
         '/streams/<int:number>=/streams/3*9' 'own name=/labelled*21'
     compare measured
 }
 
-@test "requests of Flask in two workers of gunicorn are counted and measured: errors, streams, own labels" {
-    with_a_python flask
-}
-
-threads() {
+# bats test_tags=long
+@test "requests of Flask in threads are counted and measured" {
     with_packages gunicorn flask
     served flask "${gunicorn[@]}" -k gthread --threads 3 -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40'
     compare measured
-}
-
-# bats test_tags=long
-@test "requests of Flask in threads are counted and measured" {
-    with_a_python threads
 }
 
 gevent() {
@@ -67,62 +58,42 @@ gevent() {
     with_pythons "$(list_pythons | grep ' 3\.12\.')" gevent
 }
 
-django() {
+@test "requests of Django in two workers of gunicorn are counted and measured" {
     with_packages gunicorn django
     served django "${gunicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured
 }
 
-@test "requests of Django in two workers of gunicorn are counted and measured" {
-    with_a_python django
-}
-
-django_async() {
+# bats test_tags=long
+@test "requests of Django as an ASGI application are counted; views in threads are not in what is measured" {
     with_packages uvicorn django
     served django-async "${uvicorn[@]}" -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured light heavy
 }
 
 # bats test_tags=long
-@test "requests of Django as an ASGI application are counted; views in threads are not in what is measured" {
-    with_a_python django_async
-}
-
-starlette() {
+@test "requests of Starlette below BaseHTTPMiddleware, in mounts and in threads too, are counted; its tasks are not in what is measured" {
     with_packages uvicorn starlette
     served starlette "${uvicorn[@]}" -- '/light/{name}=/light/{}*150' '/in/{tenant}/heavy/{number:int}=/in/some/heavy/{}*40' '/fails=/fails*7' \
         '(unknown route)=/nowhere/{}*5' '/in/{tenant}=/in/some/nowhere*3'
     compare measured light heavy
 }
 
-# bats test_tags=long
-@test "requests of Starlette below BaseHTTPMiddleware, in mounts and in threads too, are counted; its tasks are not in what is measured" {
-    with_a_python starlette
-}
-
-fastapi() {
+@test "requests of FastAPI in two workers of uvicorn are counted and measured, of mounts and included routers too" {
     with_packages uvicorn fastapi
     served fastapi "${uvicorn[@]}" -- '/light/{name}=/light/{}*150' '/in/heavy/{number}=/in/heavy/{}*30' '/router/heavy/{number}=/router/heavy/{}*30' \
         '/fails=/fails*7' '(unknown route)=/nowhere/{}*5'
     compare measured heavy
 }
 
-@test "requests of FastAPI in two workers of uvicorn are counted and measured, of mounts and included routers too" {
-    with_a_python fastapi
-}
-
-plain() {
+# bats test_tags=long
+@test "requests of an application without a framework are counted by path" {
     with_packages gunicorn
     served plain "${gunicorn[@]}" -- '/light=/light*150' '/heavy/*=/heavy/{}*40' '/fails=/fails*3'
     compare measured
 }
 
-# bats test_tags=long
-@test "requests of an application without a framework are counted by path" {
-    with_a_python plain
-}
-
-forked() {
+@test "request() counts in forked children too, however they end, in threads, and before exec; not while it is paused" {
     cat >forked.py <<'END'
 import os, signal, sys, threading, time
 import libpyprof
@@ -182,10 +153,6 @@ assert "p50_ns" not in rows["/parent"] and "cpu_per_request_ns" not in rows["/pa
     shows report.txt 1 ' 4 +- +- +-  \(unknown route\) *$'
 }
 
-@test "request() counts in forked children too, however they end, in threads, and before exec; not while it is paused" {
-    with_a_python forked
-}
-
 # shows FILE COUNT REGEX: so many of its lines match.
 shows() {
     [ "$(grep -cE "$3" "$1")" -eq "$2" ] || fail "$1 has not $2 lines that match /$3/: $(cat "$1")"
@@ -198,7 +165,7 @@ calls() {
     profiled FRAMEWORK=plain PYPROF_OUT="$out" PYTHONPATH="$ROOT/contrib/python" "$@" "$PYTHON" "$WORKLOADS/counted_calls.py" "$light" "$heavy"
 }
 
-loads() {
+@test "diff --by endpoint compares CPU per request: another load is no change, slower endpoints are" {
     calls a 300 20
     calls b 100 60
     calls slower 100 60 SCALE=2.5
@@ -235,11 +202,7 @@ for name, ms in ("/light", 4), ("/heavy/*", 15):
     assert not rows[name]["self_significant"], rows'
 }
 
-@test "diff --by endpoint compares CPU per request: another load is no change, slower endpoints are" {
-    with_a_python loads
-}
-
-clocked() {
+@test "diff --by endpoint: what requests take by their own clock tells a change that so few samples do not, in any width" {
     cat >app.py <<'END'
 import sys, time
 import libpyprof
@@ -288,11 +251,7 @@ assert 1.3 < after / before < 1.7 and rows["/search"]["measured_requests"] == [1
     done
 }
 
-@test "diff --by endpoint: what requests take by their own clock tells a change that so few samples do not, in any width" {
-    with_a_python clocked
-}
-
-shown() {
+@test "report and top show requests, CPU per request and its spread" {
     calls a 200 30
     "$PYPROF" report endpoints a >report.txt
     grep -qE '^ +CPU +REQUESTS +CPU/REQ +p50 +p99 +ENDPOINT +MOST OF IT IN$' report.txt || fail "$(cat report.txt)"
@@ -324,10 +283,6 @@ assert each == sorted(each, reverse=True) and each[0] > 0, each'
         # Rows of no endpoint leave the lines to endpoints.
         ! grep -A1 -F '(none)' narrow.txt | grep -F 'of it in ' || fail "$columns: $(cat narrow.txt)"
     done
-}
-
-@test "report and top show requests, CPU per request and its spread" {
-    with_a_python shown
 }
 
 awaited() {
@@ -364,7 +319,7 @@ EOF
 }
 
 # An application whose scope is Starlette's, without the package.
-background() {
+@test "what tasks do that a request has made and does not await is of its endpoint, where requests are counted" {
     cat >background.py <<'EOF'
 import asyncio, sys, time, types
 import libpyprof
@@ -414,12 +369,8 @@ EOF
     [ "$none" -gt 10 ] && [ "$ours" -gt $((none * 4)) ]
 }
 
-@test "what tasks do that a request has made and does not await is of its endpoint, where requests are counted" {
-    with_a_python background
-}
-
 # An application whose framework is not known, and whose executor has no copy of the context.
-in_executor() {
+@test "what threads of an executor do for a counted request of an unknown framework is its endpoint's" {
     cat >executor.py <<'EOF'
 import asyncio, json, time
 import libpyprof
@@ -465,11 +416,7 @@ for path, seconds in truth.items():
     assert path == "none" or row["requests"] == 60'
 }
 
-@test "what threads of an executor do for a counted request of an unknown framework is its endpoint's" {
-    with_a_python in_executor
-}
-
-contradicted() {
+@test "report says where samples and the requests' own clock contradict each other" {
     cat >app.py <<'END'
 import time
 import libpyprof
@@ -491,8 +438,4 @@ END
     "$PYPROF" report endpoints | unwrapped >report.txt
     unwrapped <report.txt | grep -q 'CPU/REQ of /page has more than its requests. own thread used, 2.00 ms each' || fail "$(cat report.txt)"
     grep -qF 'Requests of /stream took 10.0 ms each by' report.txt || fail "$(cat report.txt)"
-}
-
-@test "report says where samples and the requests' own clock contradict each other" {
-    with_a_python contradicted
 }

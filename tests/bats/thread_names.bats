@@ -71,16 +71,12 @@ renamed_threads() {
     with_each_python renamed_threads
 }
 
-green_threads() {
+@test "green threads have the names of their own threads" {
     if ! "$PYTHON" -c 'import gevent' 2>/dev/null; then
         venv=$(PIP_ONLY_BINARY=:all: venv_with gevent) || fail "$venv"
         PYTHON=$venv/bin/python
     fi
     never_anothers green 2
-}
-
-@test "green threads have the names of their own threads" {
-    with_a_python green_threads
 }
 
 # Its threading module calls whichever thread imports it MainThread.

@@ -243,11 +243,7 @@ for row in rows:
     assert abs(row["cpu_ns"] - used) < 5 * (used * 8e6) ** 0.5 + 8e6, (row, used)'
 }
 
-all_traces() {
-    recorded 1 200
-}
-
-only_selected() {
+@test "what is kept of selected traces only: the rest is [not selected], as much as the accounting says" {
     recorded 0.3,only 300
     "$PYPROF" info --json | /usr/bin/python3 -c '
 import json, sys
@@ -257,10 +253,6 @@ assert total["not_selected"] and 0 < total["not_selected_ns"] < total["sampled_n
     "$PYPROF" export --format collapsed | awk '/^\[not selected\] / { n += $NF } END { printf "%.0f\n", n }' | diff said.txt -
 }
 
-@test "what is kept of selected traces only: the rest is [not selected], as much as the accounting says" {
-    with_a_python only_selected
-}
-
 @test "what a program recorded: each trace has the CPU that its requests measured, in views and exports" {
-    with_a_python all_traces
+    recorded 1 200
 }

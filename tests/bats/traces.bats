@@ -25,30 +25,18 @@ one_of_a_hundred() {
     with_each_python one_of_a_hundred
 }
 
-of_100000() {
+# bats test_tags=long
+@test "one of a hundred of 100,000 traces" {
     served 0.01 100000 0.01 80
 }
 
-# bats test_tags=long
-@test "one of a hundred of 100,000 traces" {
-    with_a_python of_100000
-}
-
-baggage() {
+@test "what the baggage says of a trace wins over its id" {
     served 0.3 300 0.3 80 baggage
 }
 
-@test "what the baggage says of a trace wins over its id" {
-    with_a_python baggage
-}
-
-all_traces() {
+@test "with 1 all traces are kept" {
     served 1 200 1 80
     grep -q '"left": 0' traces.json
-}
-
-@test "with 1 all traces are kept" {
-    with_a_python all_traces
 }
 
 only() {
@@ -67,15 +55,11 @@ only() {
     with_each_python only
 }
 
-forked() {
+@test "children of fork" {
     served 0.3,only 300 0.3 50 fork
     grep -q '"left": 0, ' traces.json
     info >info.json
     reader accounting info.json
-}
-
-@test "children of fork" {
-    with_a_python forked
 }
 
 # Some CPU in more than a minute; 5 seconds of which timers are to be slow; what ends that; 3 seconds.
@@ -123,7 +107,7 @@ assert 100 < total["samples"] < 420, total["samples"]'
 }
 
 # Each request is a trace of its own, whose id is the answer, or one that the header `traceparent` names.
-in_gunicorn() {
+@test "gunicorn with the application loaded before its workers: samples of the traces that are marked" {
     local venv port
     venv=$(PIP_ONLY_BINARY=:all: venv_with gunicorn opentelemetry-sdk) || fail "$venv"
     cat >app.py <<'END'
@@ -152,7 +136,6 @@ END
     LD_PRELOAD=$LIBPYPROF PYPROF_TRACES=0.5,only PYTHONPATH=$ROOT/contrib/opentelemetry:$PWD PYTHONDONTWRITEBYTECODE=1 \
         "$venv/bin/gunicorn" --preload -w 2 -b "127.0.0.1:$port" app:app >gunicorn.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     "$PYTHON" - "$port" <<'END' >answers.txt || fail "$(cat gunicorn.log)"
 import concurrent.futures, sys, time, urllib.request
 
@@ -168,7 +151,6 @@ def ask(number):
 with concurrent.futures.ThreadPoolExecutor(4) as pool:
     print(*pool.map(ask, range(1, 121)), sep="", end="")
 END
-    trap - EXIT
     stop_server "$server" TERM
     "$PYPROF" report --json --by trace >report.json
     ${READ%% *} -c '
@@ -183,10 +165,6 @@ for line in open("answers.txt"):
 rows = {row["value"]: row["cpu_ns"] for row in json.load(open("report.json"))["by"]}
 print(len(workers), "workers,", len(kept), "traces marked,", len(rows), "sampled")
 assert len(workers) == 2 and not set(rows) - kept and len(rows) > 0.5 * len(kept) > 20, (rows, kept)'
-}
-
-@test "gunicorn with the application loaded before its workers: samples of the traces that are marked" {
-    with_a_python in_gunicorn
 }
 
 # The processor of contrib/opentelemetry, as its README adds it.
@@ -287,7 +265,7 @@ END
     [ ! -s err.txt ]
 }
 
-pauses() {
+@test "pauses among samples that are left out, by perf events: the sums close" {
     cat >pauses.py <<'END'
 import ctypes
 import time
@@ -310,8 +288,4 @@ END
     PYPROF_CLOCK=perf PYPROF_TRACES=0.5,only profiled "$PYTHON" pauses.py
     info >info.json
     reader accounting info.json
-}
-
-@test "pauses among samples that are left out, by perf events: the sums close" {
-    with_a_python pauses
 }

@@ -1,5 +1,6 @@
 # A uWSGI launch line with the library in front: two processes of two request threads, which block every signal.
 load lib/helper
+export SERVER_SIGNAL=INT # it takes SIGTERM for "reload"
 
 # serve UWSGI [OPTION...]: what both workers use is in the merged profile, as Python frames between those of uwsgi.
 serve() {
@@ -7,9 +8,7 @@ serve() {
     LD_PRELOAD=$LIBPYPROF "$@" --http-socket "127.0.0.1:$port" --master --processes 2 --threads 2 \
         --wsgi-file "$WORKLOADS/wsgi_app.py" --callable app >uwsgi.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" INT' EXIT
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat uwsgi.log)"
-    # uWSGI takes SIGTERM for "reload".
     stop_server "$server" INT
     served_well "$pids"
     reader stacks stacks.txt '.* \(uwsgi(-core)?\)' 'app \(.*wsgi_app\.py:\d+\)' 'render_page \(.*wsgi_app\.py:\d+\)'
@@ -22,7 +21,6 @@ by_file() {
     # shellcheck disable=SC2153 # ROOT is helper.bash's
     LD_PRELOAD=$LIBPYPROF PYPROF_OUT=${OUT:-pyprof.out} PORT=$port APP=$WORKLOADS/wsgi_app.py "$@" "$ROOT/contrib/uwsgi/app.ini" >uwsgi.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" INT; rm -rf "${made:-}"' EXIT
     pids=$("$PYTHON" "$WORKLOADS/client.py" "$port" 2) || fail "$pids: $(cat uwsgi.log)"
     wait_until 60 doctor_of_server 2 || fail "$(cat doctor.txt)"
     stop_server "$server" INT
@@ -79,7 +77,7 @@ by_file_of_debian() {
 other_user() {
     # The test's own directory is closed to others.
     OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
-    made=$OUT
+    trap 'end_server; rm -rf "$OUT"' EXIT # of the subshell
     chgrp 65534 "$OUT"
     chmod 1770 "$OUT"
     by_file uwsgi --plugin python3 --uid 65534 --gid 65534

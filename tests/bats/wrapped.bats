@@ -4,12 +4,11 @@ load lib/helper
 
 # compared COMMAND...: starts a server; its words have PORT and no blanks.
 compared() {
-    local port server
+    local port
     port=$(free_port "$PYTHON")
     PYPROF_VERBOSE=0 LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS:$ROOT/contrib/python PYTHONDONTWRITEBYTECODE=1 \
         "${@//PORT/$port}" >server.log 2>&1 3>&- &
     server=$!
-    trap 'stop_server "$server" TERM' EXIT
     "$PYTHON" "$WORKLOADS/wrapped_compare.py" "$port" >compared.txt || fail "$(cat compared.txt; tail -n 5 server.log)"
     stop_server "$server" TERM
     [ "$(wc -l <compared.txt)" = 1 ] || fail "$(cat compared.txt)"
@@ -27,16 +26,12 @@ by_wsgiref() {
     with_each_python by_wsgiref
 }
 
-by_gunicorn() {
+@test "gunicorn and waitress: bodies, files, errors, validators, mounted applications" {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with gunicorn waitress) || fail "$venv"
     compared "$venv/bin/python" -m gunicorn -b 127.0.0.1:PORT wrapped_wsgi:application
     rm -rf pyprof.out
     compared "$venv/bin/python" "$WORKLOADS/wrapped_wsgi.py" PORT waitress
-}
-
-@test "gunicorn and waitress: bodies, files, errors, validators, mounted applications" {
-    with_a_python by_gunicorn
 }
 
 by_uwsgi() {
@@ -48,13 +43,9 @@ by_uwsgi() {
     with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" by_uwsgi
 }
 
-by_uvicorn() {
+@test "uvicorn: what it takes an application for, ASGI 2 too; messages, errors, tasks, mounted applications" {
     local venv
     venv=$(PIP_ONLY_BINARY=:all: venv_with uvicorn httptools) || fail "$venv"
     PYTHONPATH=$ROOT/contrib/python profiled PYPROF_OUT=elsewhere "$venv/bin/python" "$WORKLOADS/wrapped_asgi.py"
     compared "$venv/bin/python" -m uvicorn --port PORT --log-level critical wrapped_asgi:app
-}
-
-@test "uvicorn: what it takes an application for, ASGI 2 too; messages, errors, tasks, mounted applications" {
-    with_a_python by_uvicorn
 }

@@ -32,10 +32,16 @@ where_they_died() {
     done < <(find "$BATS_TEST_TMPDIR" -type f -name 'core*' -newer "$BATS_TEST_TMPDIR/started" | head -n 2)
 }
 
+# The server that a test has started in $server ends with it.
+end_server() {
+    [ -z "${server:-}" ] || stop_server "$server" "${SERVER_SIGNAL:-TERM}"
+}
+
 # A suite's function end_of_test is called first. (A trap on EXIT in a test itself would replace bats' own: its failure would
 # go unsaid.)
 teardown() {
     [ "$(type -t end_of_test)" != function ] || end_of_test
+    end_server
     if [ -e "$BATS_TEST_TMPDIR/crashed" ]; then
         cat "$BATS_TEST_TMPDIR/crashed"
         where_they_died
@@ -159,7 +165,7 @@ with_each_python() {
     with_pythons "$pythons" "$@"
 }
 
-# with_a_python FUNCTION: with the test's own, for what leaves processes or a trap.
+# with_a_python FUNCTION: with the test's own, for what more tests do, or sets a trap.
 with_a_python() {
     with_pythons "$PYTHON $VERSION $PYTHON_BUILD" "$@"
 }
@@ -176,6 +182,7 @@ with_pythons() {
         (
             set -eE
             trap 'echo "line $LINENO: $BASH_COMMAND"' ERR
+            trap end_server EXIT
             cd "$BATS_TEST_TMPDIR/$count"
             PYTHON=$python
             VERSION=$version
