@@ -99,6 +99,14 @@ void fixture_process(struct fixture *log, const struct fixture_process *process)
     fixture_child(log, process, &(struct fixture_origin){0, 0, NULL, NULL});
 }
 
+struct fixture fixture_of(const struct fixture_process *process)
+{
+    struct fixture log;
+    fixture_begin(&log);
+    fixture_process(&log, process);
+    return log;
+}
+
 void fixture_child(struct fixture *log, const struct fixture_process *process, const struct fixture_origin *origin)
 {
     static const char command[] = "python\0app.py\0--name\0two words";

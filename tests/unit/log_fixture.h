@@ -40,6 +40,7 @@ struct fixture_process {
     uint64_t segment, pid, start_unix_ns;
 };
 void fixture_process(struct fixture *log, const struct fixture_process *process);
+struct fixture fixture_of(const struct fixture_process *process); /* fixture_begin, too */
 /* With what says which process its parent is. */
 struct fixture_origin {
     uint64_t ppid, group;

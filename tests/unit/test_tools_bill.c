@@ -1,10 +1,9 @@
 /* What `pyprof run` appends to a log: one whole block to a complete log, or nothing. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/load/files.h"
 #include "tools/load/load.h"
 #include "tools/run/summary.h"
 #include "tools/view/summary.h"
-#include "unit.h"
 #include <signal.h>
 #include <sys/resource.h>
 
@@ -25,9 +24,8 @@ void after_all(void)
 /* Writes a log of so much CPU time but for its last bytes, and returns its size. */
 static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){.run = "run", .instance = "one", .pid = 7, .start_unix_ns = 1});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){.run = "run", .instance = "one", .pid = 7, .start_unix_ns = 1});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
     fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, cpu_ns}, {0, 0}});
     if (exits)
@@ -58,12 +56,11 @@ static bool append(enum pt_alive alive)
 static void assert_billed(uint64_t billed_ns)
 {
     char *paths[] = {path};
-    struct pt_profile *profile = pt_load(&(struct pt_load_request){.paths = paths, .path_count = 1});
+    AUTO_PROFILE *profile = pt_load(&(struct pt_load_request){.paths = paths, .path_count = 1});
     assert_non_null(profile);
     assert_int_equal(pt_summary_billed_ns(profile), billed_ns);
     const struct pt_read_losses none = {0};
     assert_memory_equal(&profile->losses, &none, sizeof none);
-    pt_profile_free(profile);
 }
 
 TEST(is_appended_to_a_complete_log)
@@ -94,7 +91,7 @@ struct member {
 /* Returns what the report says was billed to a run of these processes. */
 static uint64_t billed_of(const struct member *members, size_t count)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     uint32_t run = pt_intern_text(profile, "run");
     for (size_t i = 0; i < count; i++) {
         char instance[] = {(char)('a' + i), 0};
@@ -107,7 +104,6 @@ static uint64_t billed_of(const struct member *members, size_t count)
         process->run_billed_ns = members[i].billed_ns;
     }
     uint64_t billed_ns = pt_summary_billed_ns(profile);
-    pt_profile_free(profile);
     return billed_ns;
 }
 #define BILLED_OF(...)                                                                                                 \

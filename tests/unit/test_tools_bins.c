@@ -1,10 +1,7 @@
 /* Profiles of long runs: intervals are merged when there are too many samples, and no sum changes. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "random.h"
-#include "tools/flame/flame.h"
-#include "tools/model/model.h"
 #include "tools/model/time_bins.h"
-#include "unit.h"
 
 #define SECOND  1000000000ull
 #define START   (1700000000 * SECOND + 123456789)
@@ -121,14 +118,12 @@ TEST(many_samples_are_in_bins)
 
 TEST(too_many_is_said)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     const struct pt_load_request request = {.timed = true, .most_samples = 500};
-    struct pt_profile *profile = new_profile(&request);
+    AUTO_PROFILE *profile = new_profile(&request);
     write_log(&log, 1, SECONDS);
     add(profile, &log);
     assert_true(profile->too_many && profile->samples.count < 600);
-    pt_profile_free(profile);
-    fixture_end(&log);
 }
 
 /* Clocks that were wrong: everything stays, whatever the times. */
@@ -143,7 +138,7 @@ TEST(no_time_is_out_of_reach)
                                         {UINT64_MAX / 4 - 1, UINT64_MAX / 4 - 1},
                                         {START, 1 << 20}};
     const struct pt_load_request request = {.timed = true, .merge_intervals = true, .most_samples = 2};
-    struct pt_profile *profile = new_profile(&request);
+    AUTO_PROFILE *profile = new_profile(&request);
     uint32_t node = pt_add_node(profile, 0, pt_add_pseudo(profile, "[gc]"));
     pt_add_process(profile, 0);
     for (size_t i = 0; i < sizeof times / sizeof times[0]; i++)
@@ -154,7 +149,6 @@ TEST(no_time_is_out_of_reach)
             pt_time_bins_bound(profile);
         }
     assert_int_equal(pt_profile_cpu_ns(profile), 3 * 1000 * sizeof times / sizeof times[0]);
-    pt_profile_free(profile);
 }
 
 /* Two processes with two threads of one name each, all of which use CPU in all nodes, with and without the GIL. */
@@ -194,9 +188,9 @@ TEST(cells_are_bounded)
                  {400000, 2, PT_FLAME_NAMES},
                  {800000, 1, PT_FLAME_TOTAL}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_profile *profile = many(cases[i].nodes);
+        AUTO_PROFILE *profile = many(cases[i].nodes);
         uint64_t whole = pt_profile_cpu_ns(profile);
-        struct pt_flame *flame = pt_flame_new(&profile, 1, false);
+        AUTO_FLAME *flame = pt_flame_new(&profile, 1, false);
         assert_int_equal(flame->detail, cases[i].detail);
         assert_int_equal(flame->merged->samples.count, cases[i].nodes * cases[i].cells_each);
         assert_int_equal(pt_profile_cpu_ns(flame->merged), whole);
@@ -206,7 +200,5 @@ TEST(cells_are_bounded)
         assert_int_equal(of_first, (uint64_t)cases[i].nodes * (cases[i].detail == PT_FLAME_TOTAL   ? 8028
                                                                : cases[i].detail == PT_FLAME_NAMES ? 4006
                                                                                                    : 2001));
-        pt_flame_free(flame);
-        pt_profile_free(profile);
     }
 }

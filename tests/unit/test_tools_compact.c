@@ -1,13 +1,11 @@
 /* A compacted segment says what the segment has said, but for when. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "random.h"
 #include "tools/base/gzip.h"
 #include "tools/compact/compact.h"
 #include "tools/compact/compact_segment.h"
 #include "tools/model/http_requests.h"
-#include "tools/model/model.h"
 #include "tools/sent/state.h"
-#include "unit.h"
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +75,7 @@ static void write_log(struct fixture *log)
             memcpy(samples[k], one, sizeof one);
             sampled += one[5];
         }
-        struct fixture_bytes payload = {0}, record = {0};
+        AUTO_BYTES payload = {0}, record = {0};
         fixture_varint(&payload, now);
         fixture_varint(&payload, wall);
         fixture_varint(&record, nodes[random_below(20)]);
@@ -97,8 +95,6 @@ static void write_log(struct fixture *log)
         fixture_varint(&payload, record.length);
         fixture_append(&payload, record.data, record.length);
         fixture_block(log, PP_BLOCK_REQUESTS, payload.data, payload.length);
-        free(payload.data);
-        free(record.data);
         now += wall;
         now += i == 1000 ? HOUR / 4 : 0;
         now -= i == 3000 ? HOUR / 8 : 0;
@@ -184,7 +180,7 @@ static struct pt_profile *read_log(const void *data, size_t size, enum way way)
 
 static void assert_says_the_same(const struct pt_buffer *bytes, const struct pt_profile *whole, enum way way)
 {
-    struct pt_profile *profile = read_log(bytes->data, bytes->length, way);
+    AUTO_PROFILE *profile = read_log(bytes->data, bytes->length, way);
     assert_int_equal(profile->losses.damaged_blocks + profile->losses.damaged_records, 0);
     assert_int_equal(profile->losses.missing_blocks + profile->losses.unknown_blocks, 0);
     assert_int_equal(profile->samples.count, whole->samples.count);
@@ -197,7 +193,6 @@ static void assert_says_the_same(const struct pt_buffer *bytes, const struct pt_
     assert_int_equal(a->end_unix_ns, b->end_unix_ns);
     assert_int_equal(a->notices.count, b->notices.count);
     assert_true(a->ended && b->ended && profile->waits == whole->waits);
-    pt_profile_free(profile);
 }
 
 static bool compact(const void *data, size_t size, uint64_t bin_ns, struct pt_buffer *bytes, const char **why)
@@ -220,9 +215,9 @@ static struct pt_buffer compacted(const void *data, size_t size, uint64_t bin_ns
 
 TEST(every_sum_stays_whatever_the_intervals)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     write_log(&log);
-    struct pt_profile *whole = read_log(log.file.data, log.file.length, WHOLE);
+    AUTO_PROFILE *whole = read_log(log.file.data, log.file.length, WHOLE);
     PT_AUTO_BUFFER minutes = compacted(log.file.data, log.file.length, MINUTE);
     PT_AUTO_BUFFER hours = compacted(minutes.data, minutes.length, HOUR);
     PT_AUTO_BUFFER at_once = compacted(log.file.data, log.file.length, HOUR);
@@ -233,39 +228,34 @@ TEST(every_sum_stays_whatever_the_intervals)
     }
     assert_true(5 * minutes.length < log.file.length);
     assert_true(4 * hours.length < minutes.length);
-    pt_profile_free(whole);
-    fixture_end(&log);
 }
 
 TEST(intervals_are_as_long_as_asked_for)
 {
     static const struct pt_load_request timed = {.timed = true};
-    struct fixture log;
+    AUTO_FIXTURE log;
     write_log(&log);
     PT_AUTO_BUFFER minutes = compacted(log.file.data, log.file.length, MINUTE);
-    struct pt_profile *profile = pt_profile_new(&timed);
+    AUTO_PROFILE *profile = pt_profile_new(&timed);
     assert_int_equal(pt_profile_add_segment(profile, minutes.data, minutes.length, "log"), PT_READ_OK);
     assert_in_range(profile->intervals.count, 90, 130);
     for (uint32_t i = 1; i < profile->intervals.count; i++)
         assert_true(profile->intervals.items[i].wall_ns <= MINUTE + 90 * S);
     assert_int_equal(profile->processes.items[0].compacted_ns, MINUTE);
-    pt_profile_free(profile);
-    fixture_end(&log);
 }
 
 TEST(damaged_files_are_left_and_a_cut_block_is_not_damage)
 {
-    struct fixture log;
-    struct pt_buffer bytes = {0};
+    AUTO_FIXTURE log;
+    PT_AUTO_BUFFER bytes = {0};
     const char *why;
     fixture_example(&log, 100, 0);
     for (size_t at = sizeof(struct pp_log_file_header); at < log.file.length; at += 3) {
         log.file.data[at] ^= 0x41;
-        struct pt_profile *profile = read_log(log.file.data, log.file.length, WHOLE);
+        AUTO_PROFILE *profile = read_log(log.file.data, log.file.length, WHOLE);
         bool said = profile->losses.damaged_blocks || profile->losses.damaged_bytes;
         if (said)
             assert_false(compact(log.file.data, log.file.length, MINUTE, &bytes, &why));
-        pt_profile_free(profile);
         log.file.data[at] ^= 0x41;
         pt_buffer_clear(&bytes);
     }
@@ -275,8 +265,6 @@ TEST(damaged_files_are_left_and_a_cut_block_is_not_damage)
         fixture_append(&twice, log.file.data, log.file.length);
     assert_false(compact(twice.data, twice.length, MINUTE, &bytes, &why));
     free(twice.data);
-    pt_buffer_free(&bytes);
-    fixture_end(&log);
 }
 
 /* What a DEFLATED block has that it must not have costs that block, and no memory. */
@@ -286,18 +274,16 @@ TEST(forged_blocks_are_damage)
     const char *const texts[] = {zeros, "no blocks"};
     const size_t lengths[] = {sizeof zeros, 9};
     for (int i = 0; i < 3; i++) {
-        struct fixture log;
+        AUTO_FIXTURE log;
         unsigned char deflated[1 << 16];
         uLongf length = sizeof deflated;
         fixture_example(&log, 100, 0);
         if (i < 2)
             assert_int_equal(compress(deflated, &length, (const Bytef *)texts[i], lengths[i]), Z_OK);
         fixture_block(&log, PP_BLOCK_DEFLATED, deflated, i < 2 ? length : 100);
-        struct pt_profile *profile = read_log(log.file.data, log.file.length, WHOLE);
+        AUTO_PROFILE *profile = read_log(log.file.data, log.file.length, WHOLE);
         assert_int_equal(profile->losses.damaged_blocks, 1);
         assert_int_equal(pt_profile_cpu_ns(profile), FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS);
-        pt_profile_free(profile);
-        fixture_end(&log);
     }
 }
 
@@ -332,7 +318,7 @@ static void begin_to_push(void)
 
 TEST(what_no_state_of_a_pusher_says_was_sent_stays)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     write_log(&log);
     fixture_write(LOG, log.file.data, log.file.length);
     for (uint64_t ago = 3 * HOUR; ago < 1000 * HOUR; ago *= 10) {
@@ -355,5 +341,4 @@ TEST(what_no_state_of_a_pusher_says_was_sent_stays)
     write_state(STATE, 0);
     write_state(STATE ".before", 3 * HOUR);
     assert_int_equal(compact_here().files, 1);
-    fixture_end(&log);
 }

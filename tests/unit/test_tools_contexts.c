@@ -14,9 +14,8 @@ static const char *const of_nothing[] = {"endpoint", "/b", "task", "child", NULL
  * one sample; the second stack of the task has two, of two endpoints. */
 static struct pt_profile *service(const struct pt_load_request *request)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", "one", "/srv", "3.13.1", "/usr/bin/python3", 0, 7, 0});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", "one", "/srv", "3.13.1", "/usr/bin/python3", 0, 7, 0});
     uint32_t thread = fixture_thread(&log, 7, "MainThread"), pool = fixture_thread(&log, 8, "pool");
     uint32_t run = fixture_python(&log, fixture_code(&log, "run", "/srv/run.py", 1), 1);
     uint32_t leaf = fixture_python(&log, fixture_code(&log, "leaf", "/srv/leaf.py", 1), 1);
@@ -54,11 +53,10 @@ static uint64_t ns_of(const struct pt_profile *profile, const char *stack)
 {
     uint64_t ns = 0;
     for (uint32_t i = 0; i < profile->samples.count; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_buffer_text(&text, "");
         append_stack(&text, profile, profile->samples.items[i].node);
         ns += strcmp(text.data, stack) == 0 ? profile->samples.items[i].cpu_ns : 0;
-        pt_buffer_free(&text);
     }
     return ns;
 }
@@ -67,7 +65,7 @@ TEST(tasks_are_in_stacks)
 {
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
-        struct pt_profile *profile = service(&request);
+        AUTO_PROFILE *profile = service(&request);
         assert_int_equal(ns_of(profile, "[loop];[task root];[task parent];[task child];leaf"), SAMPLE_NS);
         assert_int_equal(ns_of(profile, "[loop];[task root];[task parent];[task child];leaf;leaf"), SAMPLE_NS);
         assert_int_equal(ns_of(profile, "[loop];[task child];leaf;leaf"), SAMPLE_NS);
@@ -75,29 +73,26 @@ TEST(tasks_are_in_stacks)
         assert_int_equal(ns_of(profile, "leaf"), SAMPLE_NS);
         assert_int_equal(ns_of(profile, "run"), SAMPLE_NS);
         assert_int_equal(pt_profile_cpu_ns(profile), SERVICE_NS);
-        pt_profile_free(profile);
     }
 }
 
 TEST(without_awaiters_the_task_stays)
 {
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .select.no_awaiters = true};
-    struct pt_profile *profile = service(&request);
+    AUTO_PROFILE *profile = service(&request);
     assert_int_equal(ns_of(profile, "[loop];[task child];leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "[loop];[task child];leaf;leaf"), 2 * SAMPLE_NS);
     assert_int_equal(ns_of(profile, "leaf"), 2 * SAMPLE_NS);
     assert_int_equal(pt_profile_cpu_ns(profile), SERVICE_NS);
-    pt_profile_free(profile);
 }
 
 TEST(with_all_native_code_the_loop_is_whole)
 {
     const struct pt_load_request request = {.select.native = PT_NATIVE_ALL};
-    struct pt_profile *profile = service(&request);
+    AUTO_PROFILE *profile = service(&request);
     assert_int_equal(ns_of(profile, "run;[task root];[task parent];[task child];leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "run;[task child];leaf;leaf"), SAMPLE_NS);
     assert_int_equal(pt_profile_cpu_ns(profile), SERVICE_NS);
-    pt_profile_free(profile);
 }
 
 static uint64_t ns_of_value(const struct pt_profile *profile, const struct pt_group *group, const char *value)
@@ -129,7 +124,7 @@ TEST(groups)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = wanted[i].by};
-        struct pt_profile *profile = service(&request);
+        AUTO_PROFILE *profile = service(&request);
         struct pt_group group = pt_group_by(profile, wanted[i].by);
         uint64_t sum = 0;
         for (size_t j = 0; j < 4 && wanted[i].values[j].value; j++) {
@@ -139,21 +134,19 @@ TEST(groups)
         }
         assert_int_equal(sum, SERVICE_NS);
         pt_group_free(&group);
-        pt_profile_free(profile);
     }
 }
 
 TEST(values_are_roots)
 {
     const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .by = "endpoint", .by_roots = true};
-    struct pt_profile *profile = service(&request);
+    AUTO_PROFILE *profile = service(&request);
     assert_int_equal(ns_of(profile, "/a;[loop];[task root];[task parent];[task child];leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "/b;[loop];[task child];leaf;leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "/b;leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "(none);[task parent];leaf"), SAMPLE_NS);
     assert_int_equal(ns_of(profile, "(none);run"), SAMPLE_NS);
     assert_int_equal(pt_profile_cpu_ns(profile), SERVICE_NS);
-    pt_profile_free(profile);
 }
 
 TEST(contexts_select)
@@ -173,10 +166,9 @@ TEST(contexts_select)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         const struct pt_load_request request = {.keep = PT_KEEP_STACKS, .select = wanted[i].select};
-        struct pt_profile *profile = service(&request);
+        AUTO_PROFILE *profile = service(&request);
         if (pt_profile_cpu_ns(profile) != wanted[i].samples * SAMPLE_NS)
             fail_msg("%zu: %" PRIu64 " ns", i, pt_profile_cpu_ns(profile));
-        pt_profile_free(profile);
     }
 }
 

@@ -130,7 +130,7 @@ TEST(inlined_functions_come_with_the_places_of_their_calls)
 
 TEST(another_build_is_not_read)
 {
-    char *other = strdup(self.build_id);
+    PT_AUTO_FREE char *other = strdup(self.build_id);
     struct pt_mapped mapped;
     pt_mapped_begin(&mapped);
     other[0] = other[0] == '0' ? '1' : '0';
@@ -138,7 +138,6 @@ TEST(another_build_is_not_read)
     assert_null(pt_debug_info_open("/", self.build_id, &mapped));
     assert_null(pt_debug_info_open("/dev/null", self.build_id, &mapped));
     assert_null(pt_debug_info_open("/nonexistent", self.build_id, &mapped));
-    free(other);
     pt_mapped_end(&mapped);
 }
 
@@ -220,9 +219,8 @@ TEST(debug_files_are_looked_for_where_others_put_them)
                 setenv(names[j], cases[i].variables[j], 1);
             else
                 unsetenv(names[j]);
-        char *path = pt_debug_path("abcdef", 1);
+        PT_AUTO_FREE char *path = pt_debug_path("abcdef", 1);
         assert_true(path ? cases[i].wanted && strcmp(path, cases[i].wanted) == 0 : !cases[i].wanted);
-        free(path);
     }
     char *path = pt_debug_path("abcdef", 0);
     assert_string_equal(path, "/usr/lib/debug/.build-id/ab/cdef.debug");

@@ -1,7 +1,6 @@
 /* `pyprof debug-log`: every block of a log is there with what its ids mean, and what is damaged is named. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/report/debug_log.h"
-#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -46,25 +45,21 @@ TEST(every_block_is_printed_with_its_ids_resolved)
         " reason 1\n",
         "UNKNOWN (99), block ",
     };
-    struct fixture log;
+    AUTO_FIXTURE log;
     fixture_example(&log, PID, BIAS);
     fixture_block(&log, 99, "new", 3);
-    char *text = printed(log.file.data, log.file.length, PT_READ_OK);
+    PT_AUTO_FREE char *text = printed(log.file.data, log.file.length, PT_READ_OK);
     for (size_t i = 0; i < sizeof expected / sizeof expected[0]; i++)
         if (!strstr(text, expected[i]))
             fail_msg("no '%s' in\n%s", expected[i], text);
     assert_int_equal(times(text, ", block "), log.sequence);
     assert_int_equal(times(text, "missing") + times(text, "cannot be read"), 0);
-    free(text);
-    fixture_end(&log);
 }
 
 /* Without the block that defines it an id is said to be missing, and the bytes that could not be read have a place. */
 TEST(what_is_damaged_is_named_and_the_rest_is_printed)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run-1", "instance-1", "/", NULL, "/bin/app", 0, PID, 0});
+    AUTO_FIXTURE log = fixture_of(&(struct fixture_process){"run-1", "instance-1", "/", NULL, "/bin/app", 0, PID, 0});
     uint32_t thread = fixture_thread(&log, PID, "MainThread");
     size_t start = log.file.length;
     uint32_t frame = fixture_pseudo(&log, "[gone]"); /* a string's block and a frame's */
@@ -78,7 +73,6 @@ TEST(what_is_damaged_is_named_and_the_rest_is_printed)
     free(text);
     for (size_t cut = 0; cut < log.file.length; cut++)
         free(printed(log.file.data, cut, cut < 8 ? PT_READ_NOT_A_PROFILE : PT_READ_OK));
-    fixture_end(&log);
 }
 
 TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
@@ -90,12 +84,11 @@ TEST(segments_one_after_the_other_and_blocks_that_were_read_before)
     fixture_append(&log.file, again.file.data + sizeof(struct pp_log_file_header),
                    again.file.length - sizeof(struct pp_log_file_header));
     fixture_append(&log.file, other.file.data, other.file.length);
-    char *text = printed(log.file.data, log.file.length, PT_READ_OK);
+    PT_AUTO_FREE char *text = printed(log.file.data, log.file.length, PT_READ_OK);
     assert_int_equal(times(text, ": segment\n"), 2);
     assert_int_equal(times(text, ", block "), 2 * log.sequence + other.sequence);
     assert_int_equal(times(text, "\"only information\""), 2);
     assert_int_equal(times(text, "cannot be read"), 0);
-    free(text);
     fixture_end(&log);
     fixture_end(&again);
     fixture_end(&other);

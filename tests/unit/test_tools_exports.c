@@ -28,34 +28,28 @@ static char *written(struct pt_profile *profile, pt_exporter *write, struct pt_e
 
 TEST(every_option_writes_something_and_twice_the_same)
 {
-    struct pt_profile *profile = example();
+    AUTO_PROFILE *profile = example();
     for (unsigned i = 0; i < pt_format_count; i++) {
         for (unsigned bits = 0; bits < 4; bits++) {
             const struct pt_export_options options = {.samples = bits & 1, .lines = bits & 2, .threads = bits & 2};
             size_t size, again_size;
-            char *text = written(profile, pt_formats[i].write, options, &size),
-                 *again = written(profile, pt_formats[i].write, options, &again_size);
+            PT_AUTO_FREE char *text = written(profile, pt_formats[i].write, options, &size),
+                              *again = written(profile, pt_formats[i].write, options, &again_size);
             assert_true(size > 0);
             assert_int_equal(size, again_size);
             assert_memory_equal(text, again, size);
-            free(text);
-            free(again);
         }
     }
-    pt_profile_free(profile);
 }
 
 TEST(a_profile_without_samples)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
-    struct pt_profile *profile = profile_of(&log, &with_times);
+    struct fixture log = fixture_of(&(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
+    AUTO_PROFILE *profile = profile_of(&log, &with_times);
     for (unsigned i = 0; i < pt_format_count; i++) {
         size_t size;
         free(written(profile, pt_formats[i].write, (struct pt_export_options){0}, &size));
     }
-    pt_profile_free(profile);
 }
 
 /* Strings end, and brackets match; tests/bats/formats.bats has it all read. */
@@ -82,48 +76,40 @@ static void assert_json(const char *text)
 TEST(hostile_names)
 {
     static const char name[] = "</script>\"\\\n\t;'(x) [y] \x01\xff\xe2\x80\xae{};";
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", name, name, name, name, 0, 1, 0});
+    struct fixture log = fixture_of(&(struct fixture_process){"run", name, name, name, name, 0, 1, 0});
     uint32_t thread = fixture_thread(&log, 7, name);
     uint32_t module = fixture_module(&log, name, BIAS, BIAS + 1, BIAS + 100, 0, name, 20);
     uint32_t node = fixture_node(&log, 0, fixture_native(&log, module, BIAS + 5, name, 1));
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, name, name, 1), 4000000000u));
     node = fixture_node(&log, node, fixture_python(&log, fixture_code(&log, "", "", 0), 0));
     fixture_sample(&log, thread, node, fixture_labels(&log, name, name), 0, 3000000000u, 4000000000u);
-    struct pt_profile *profile = profile_of(&log, &with_times);
+    AUTO_PROFILE *profile = profile_of(&log, &with_times);
     pt_exporter *const json[] = {pt_export_speedscope, pt_export_firefox};
     size_t size;
     for (unsigned i = 0; i < 2; i++) {
-        char *text = written(profile, json[i], (struct pt_export_options){0}, &size);
+        PT_AUTO_FREE char *text = written(profile, json[i], (struct pt_export_options){0}, &size);
         assert_json(text);
-        free(text);
     }
     pt_exporter *const others[] = {pt_export_collapsed, pt_export_pstats, pt_export_callgrind, pt_export_otlp};
     for (unsigned i = 0; i < sizeof others / sizeof others[0]; i++) {
-        char *text = written(profile, others[i], (struct pt_export_options){0}, &size);
+        PT_AUTO_FREE char *text = written(profile, others[i], (struct pt_export_options){0}, &size);
         assert_true(size > 0);
         if (others[i] == pt_export_collapsed) {
             assert_int_equal(strspn(strrchr(text, ' ') + 1, "0123456789"), 10);
             assert_int_equal(strcspn(text, "\n"), size - 1);
         }
-        free(text);
     }
-    char *picture = written(profile, pt_export_svg, (struct pt_export_options){0}, &size);
+    PT_AUTO_FREE char *picture = written(profile, pt_export_svg, (struct pt_export_options){0}, &size);
     assert_null(strstr(picture, "script>"));
     assert_non_null(strstr(picture, "&#60;/script&#62;&#34;"));
     for (size_t i = 0; i < size; i++)
         assert_true((unsigned char)picture[i] >= ' ' || picture[i] == '\n');
-    free(picture);
-    pt_profile_free(profile);
 }
 
 /* In the order of time, not of names; within a second those of one function follow each other. */
 TEST(speedscope_samples_are_in_time)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
+    struct fixture log = fixture_of(&(struct fixture_process){"run", "one", "/", NULL, NULL, 0, 1, 0});
     uint32_t thread = fixture_thread(&log, 7, "MainThread");
     uint32_t early = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "z_early", "/a.py", 9), 9));
     uint32_t late = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "a_late", "/a.py", 1), 1));
@@ -134,17 +120,15 @@ TEST(speedscope_samples_are_in_time)
         {{thread, early, 0, 0, 1, 12}, {thread, late, 0, 0, 1, 22}, {thread, below, 0, 0, 1, 32}}};
     for (unsigned i = 0; i < 3; i++)
         fixture_samples_at(&log, i * 1000000000u, 1000000000u, seconds[i], 3);
-    struct pt_profile *profile = profile_of(&log, &with_times);
+    AUTO_PROFILE *profile = profile_of(&log, &with_times);
     size_t size;
-    char *text = written(profile, pt_export_speedscope, (struct pt_export_options){0}, &size);
+    PT_AUTO_FREE char *text = written(profile, pt_export_speedscope, (struct pt_export_options){0}, &size);
     assert_non_null(strstr(text, "[10,20,30,21,31,11,12,22,32]"));
-    free(text);
-    pt_profile_free(profile);
 }
 
 TEST(json_text)
 {
-    char *text = NULL;
+    PT_AUTO_FREE char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     struct pt_json json = {.out = out};
@@ -161,5 +145,4 @@ TEST(json_text)
     fclose(out);
     assert_string_equal(text, "[\"a\\\"b\\\\c\\u000a\\u007f\xc3\xa9\",\"?(???????\xef\xbf\xbd\","
                               "{\"a\":4000000000,\"b\":null,\"c\":[]}]");
-    free(text);
 }

@@ -24,11 +24,10 @@ TEST(frames_keep_name_and_line)
         {"a_function_without_a_place", 11, "a_fun…place"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer out = {0};
+        PT_AUTO_BUFFER out = {0};
         pt_fit_frame(&out, cases[i].text, cases[i].columns);
         assert_string_equal(out.data, cases[i].fitted);
         assert_true(!cases[i].columns || pt_shown_width(out.data) <= cases[i].columns);
-        pt_buffer_free(&out);
     }
 }
 
@@ -39,10 +38,9 @@ TEST(names_lose_directories_then_the_place)
         const char *fitted;
     } cases[] = {{0, "rank → price (shop/api/views.py:12)"}, {27, "rank → price (views.py:12)"}, {20, "rank → price"}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer out = {0};
+        PT_AUTO_BUFFER out = {0};
         pt_fit_name(&out, "rank → price (shop/api/views.py:12)", cases[i].columns);
         assert_string_equal(out.data, cases[i].fitted);
-        pt_buffer_free(&out);
     }
 }
 
@@ -56,7 +54,7 @@ TEST(all_widths)
     for (size_t i = 0; i < 9; i++)
         for (uint32_t columns = 24; columns < 160; columns++) {
             char text[256];
-            struct pt_buffer out = {0};
+            PT_AUTO_BUFFER out = {0};
             snprintf(text, sizeof text, "%s (%s:1234)", names[i / 3], paths[i % 3]);
             pt_fit_frame(&out, text, columns);
             uint32_t width = pt_shown_width(out.data);
@@ -65,20 +63,18 @@ TEST(all_widths)
             assert_non_null(strstr(out.data, "py:1234)"));
             bool room = strlen(names[i / 3]) + strlen(" (…s.py:1234)") <= columns;
             assert_true(!room || strncmp(out.data, names[i / 3], strlen(names[i / 3])) == 0);
-            pt_buffer_free(&out);
         }
 }
 
 TEST(wide_characters)
 {
-    struct pt_buffer out = {0};
+    PT_AUTO_BUFFER out = {0};
     for (uint32_t columns = 16; columns < 40; columns++) {
         pt_buffer_clear(&out);
         pt_fit_frame(&out, "größe_der_schlange (größen/maße.py:17)", columns);
         assert_true(pt_shown_width(out.data) <= columns);
         assert_non_null(strstr(out.data, "py:17)"));
     }
-    pt_buffer_free(&out);
 }
 
 TEST(commands_as_typed)
@@ -96,10 +92,9 @@ TEST(commands_as_typed)
         {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_typed_command(&text, cases[i][0]);
         assert_string_equal(text.length ? text.data : "", cases[i][1]);
-        pt_buffer_free(&text);
     }
 }
 
@@ -121,10 +116,9 @@ TEST(long_commands_keep_what_they_run)
         {"", 3, ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_short_command(&text, cases[i].command, cases[i].columns);
         assert_string_equal(text.length ? text.data : "", cases[i].shown);
-        pt_buffer_free(&text);
     }
 }
 

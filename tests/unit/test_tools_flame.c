@@ -1,7 +1,6 @@
 /* What the page of `pyprof flame` is given: the tree, the cells and their sums, escaping. */
 #include "preload/common/pseudo_frames.h"
 #include "profile_fixture.h"
-#include "tools/flame/flame.h"
 #include "tools/log/cursor.h"
 #include "tools/view/summary.h"
 #include <inttypes.h>
@@ -29,10 +28,8 @@ static struct pt_profile *example(uint64_t pid)
 /* One function whose name is given, with samples in the seconds from 0 to count. */
 static struct pt_profile *seconds_of(const char *name, unsigned count)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log,
-                    &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
     fixture_thread(&log, 7, "MainThread");
     uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, name, "/srv/app.py", 3), 3));
     for (unsigned i = 0; i < count; i++)
@@ -95,7 +92,7 @@ static const struct pt_flame_frame *frame_named(const struct pt_flame *flame, co
 TEST(totals_are_those_of_info)
 {
     struct pt_profile *sides[] = {example(100)};
-    struct pt_flame *flame = pt_flame_new(sides, 1, false);
+    AUTO_FLAME *flame = pt_flame_new(sides, 1, false);
     struct decoded decoded = decode(flame);
     struct pt_accounting sum = pt_summary_accounting(sides[0], PT_NONE);
     uint64_t cells = sum_of(decoded.columns[6]);
@@ -108,14 +105,13 @@ TEST(totals_are_those_of_info)
     snprintf(key, sizeof key, "\"difference_ns\":%" PRId64 ",", sum.difference_ns);
     assert_non_null(strstr(decoded.json, key));
     free_decoded(&decoded);
-    pt_flame_free(flame);
     pt_profile_free(sides[0]);
 }
 
 TEST(frames_have_kinds_and_modules)
 {
     struct pt_profile *sides[] = {example(100)};
-    struct pt_flame *flame = pt_flame_new(sides, 1, false);
+    AUTO_FLAME *flame = pt_flame_new(sides, 1, false);
     const struct pt_flame_frame *frame = frame_named(flame, "main");
     assert_int_equal(frame->kind, PT_KIND_APPLICATION);
     assert_string_equal(pt_string(flame->merged, frame->module), "app");
@@ -132,7 +128,6 @@ TEST(frames_have_kinds_and_modules)
     assert_string_equal(pt_string(flame->merged, frame->module), "libfoo.so");
     frame = frame_named(flame, "[unsampled]");
     assert_int_equal(frame->kind, PT_KIND_PSEUDO);
-    pt_flame_free(flame);
     pt_profile_free(sides[0]);
 }
 
@@ -159,7 +154,7 @@ TEST(buckets_are_few_and_keep_the_sum)
     static const unsigned lengths[] = {1, 3, 399, 401, 1777};
     for (size_t i = 0; i < sizeof lengths / sizeof lengths[0]; i++) {
         struct pt_profile *sides[] = {seconds_of("f", lengths[i])};
-        struct pt_flame *flame = pt_flame_new(sides, 1, false);
+        AUTO_FLAME *flame = pt_flame_new(sides, 1, false);
         struct decoded decoded = decode(flame);
         assert_true(flame->buckets >= 1 && flame->buckets <= 400);
         if (lengths[i] < 400)
@@ -169,7 +164,6 @@ TEST(buckets_are_few_and_keep_the_sum)
         for (struct pt_cursor buckets = decoded.columns[4]; pt_left(&buckets);)
             assert_true(pt_read_varint(&buckets) < flame->buckets);
         free_decoded(&decoded);
-        pt_flame_free(flame);
         pt_profile_free(sides[0]);
     }
 }
@@ -179,37 +173,33 @@ TEST(cpu_is_spread_over_its_interval)
 {
     static const uint64_t walls[] = {SECOND,     130000000, 130000000, 20000000, SECOND, 5730000000u,
                                      1070000000, 300000000, SECOND,    SECOND,   9000001};
-    struct fixture log;
     uint64_t now = 1000 * (uint64_t)SECOND, buckets[400] = {0};
-    fixture_begin(&log);
-    fixture_process(&log,
-                    &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
     fixture_thread(&log, 7, "MainThread");
     uint32_t node = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "f", "/srv/app.py", 3), 3));
     for (size_t i = 0; i < sizeof walls / sizeof walls[0]; i++) {
         sample_at(&log, now, walls[i], node, walls[i]);
         now += walls[i];
     }
-    struct pt_profile *profile = profile_of(&log, &with_times);
-    struct pt_flame *flame = pt_flame_new(&profile, 1, false);
+    AUTO_PROFILE *profile = profile_of(&log, &with_times);
+    AUTO_FLAME *flame = pt_flame_new(&profile, 1, false);
     assert_int_equal(flame->buckets, (now - 1000 * (uint64_t)SECOND) / SECOND);
     for (uint32_t i = 0; i < flame->merged->samples.count; i++)
         buckets[flame->merged->samples.items[i].interval] += flame->merged->samples.items[i].cpu_ns;
     for (uint32_t i = 0; i < flame->buckets; i++)
         assert_in_range(buckets[i], flame->bucket_ns - 2 * flame->buckets, flame->bucket_ns);
     assert_int_equal(pt_profile_cpu_ns(flame->merged), pt_profile_cpu_ns(profile));
-    pt_flame_free(flame);
-    pt_profile_free(profile);
 }
 
 TEST(names_are_only_text)
 {
     static const char name[] = "</script><b a='\"x\"'>&\\ \xe2\x80\xae\xe2\x80\xa8 \xf0\x9f\x90\x8d <!--";
     struct pt_profile *sides[] = {seconds_of(name, 1)};
-    struct pt_flame *flame = pt_flame_new(sides, 1, false);
+    AUTO_FLAME *flame = pt_flame_new(sides, 1, false);
     frame_named(flame, name);
     /* In the page between head and tail there is base64 and nothing else. */
-    char *page = NULL;
+    PT_AUTO_FREE char *page = NULL;
     size_t size;
     FILE *out = open_memstream(&page, &size);
     pt_flame_write(flame, out);
@@ -220,8 +210,6 @@ TEST(names_are_only_text)
     page[size - pt_page_tail_size] = '\0';
     const char *data = page + pt_page_head_size;
     assert_int_equal(strspn(data, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=\n"), strlen(data));
-    free(page);
-    pt_flame_free(flame);
     pt_profile_free(sides[0]);
 }
 
@@ -229,19 +217,16 @@ TEST(names_are_only_text)
 TEST(places_are_cut_off_at_the_end)
 {
     struct pt_profile *sides[] = {seconds_of("f (app.py:3) (app.py:3)", 1)};
-    struct pt_flame *flame = pt_flame_new(sides, 1, false);
+    AUTO_FLAME *flame = pt_flame_new(sides, 1, false);
     assert_string_equal(pt_string(flame->merged, flame->frames.items[0].text), "f (app.py:3) (app.py:3) (app.py:3)");
     assert_string_equal(pt_string(flame->merged, flame->frames.items[0].name), "f (app.py:3) (app.py:3)");
-    pt_flame_free(flame);
     pt_profile_free(sides[0]);
 }
 
 TEST(times_out_of_reach_do_no_harm)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log,
-                    &(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", "instance", "/srv", "3.12.1", "/usr/bin/python3", 0, 7, SECOND});
     fixture_thread(&log, 7, "MainThread");
     uint32_t node = fixture_node(&log, 0, fixture_pseudo(&log, "[gc]"));
     static const uint64_t times[][2] = {{0, 5}, {UINT64_MAX, UINT64_MAX}, {SECOND, UINT64_MAX},
@@ -249,14 +234,12 @@ TEST(times_out_of_reach_do_no_harm)
     const size_t count = sizeof times / sizeof times[0];
     for (size_t i = 0; i < count; i++)
         sample_at(&log, times[i][0], times[i][1], node, 1000);
-    struct pt_profile *profile = profile_of(&log, &with_times);
-    struct pt_flame *flame = pt_flame_new(&profile, 1, false);
+    AUTO_PROFILE *profile = profile_of(&log, &with_times);
+    AUTO_FLAME *flame = pt_flame_new(&profile, 1, false);
     struct decoded decoded = decode(flame);
     assert_int_equal(sum_of(decoded.columns[6]), 1000 * count);
     assert_true(flame->buckets <= 400);
     free_decoded(&decoded);
-    pt_flame_free(flame);
-    pt_profile_free(profile);
 }
 
 /* Returns whether the page's own literal is, or begins, a pseudo-frame's name. */
@@ -274,7 +257,7 @@ static bool is_known_pseudo(const char *text, size_t length)
 /* The page groups by pseudo-frames as the tools do: their names are those of pseudo_frames.h. */
 TEST(page_has_the_names_of_pseudo_frames)
 {
-    char *page = strndup((const char *)pt_page_tail, pt_page_tail_size);
+    PT_AUTO_FREE char *page = strndup((const char *)pt_page_tail, pt_page_tail_size);
     unsigned literals = 0;
     for (const char *at = page; (at = strstr(at, "\"[")); at++) {
         size_t length = strcspn(at + 1, "\"");
@@ -285,5 +268,4 @@ TEST(page_has_the_names_of_pseudo_frames)
             fail_msg("the page has %.*s, and pseudo_frames.h has not", (int)length, at + 1);
     }
     assert_true(literals > 1);
-    free(page);
 }

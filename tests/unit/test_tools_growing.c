@@ -1,8 +1,6 @@
 /* Logs that are read while they grow, and text of theirs on a terminal. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/base/terminal_text.h"
-#include "tools/model/model.h"
-#include "unit.h"
 #include <locale.h>
 
 #define BIAS 0x7f0000000000u
@@ -44,10 +42,9 @@ static struct pt_profile *read_growing(const struct fixture_bytes *file, size_t 
 
 static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     fixture_example(&log, pid, BIAS);
     fixture_append(bytes, log.file.data, log.file.length - cut);
-    fixture_end(&log);
 }
 
 static uint32_t functions_named(const struct pt_profile *profile, const char *name)
@@ -60,11 +57,11 @@ static uint32_t functions_named(const struct pt_profile *profile, const char *na
 
 TEST(pieces_of_any_size_say_what_the_whole_says)
 {
-    struct fixture_bytes file = {0};
+    AUTO_BYTES file = {0};
     append_example(&file, 1, 0);
     append_example(&file, 2, 0);
     for (size_t piece = 1; piece <= file.length + 1; piece += piece < 70 ? 1 : 31) {
-        struct pt_profile *profile = read_growing(&file, piece, 0);
+        AUTO_PROFILE *profile = read_growing(&file, piece, 0);
         assert_int_equal(profile->processes.count, 2);
         assert_int_equal(pt_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
         assert_int_equal(pt_profile_accounting(profile).pending_ns, 2 * FIXTURE_PENDING_NS);
@@ -73,9 +70,7 @@ TEST(pieces_of_any_size_say_what_the_whole_says)
         assert_int_equal(profile->losses.missing_blocks + profile->losses.truncated_bytes, 0);
         assert_int_equal(functions_named(profile, "fib"), 1);
         assert_int_equal(functions_named(profile, "main"), 1);
-        pt_profile_free(profile);
     }
-    free(file.data);
 }
 
 /* A file of `cat`, whose first part was cut when its process was killed. */
@@ -85,11 +80,10 @@ TEST(a_cut_part_does_not_hide_the_next_one)
         struct fixture_bytes file = {0};
         append_example(&file, 1, cut);
         append_example(&file, 2, 0);
-        struct pt_profile *profile = read_growing(&file, 97, 0);
+        AUTO_PROFILE *profile = read_growing(&file, 97, 0);
         assert_int_equal(profile->processes.count, 2);
         assert_int_equal(profile->processes.items[1].found_ns, FIXTURE_SAMPLES_NS);
         assert_int_equal(pt_profile_cpu_ns(profile), 2 * FIXTURE_SAMPLES_NS);
-        pt_profile_free(profile);
         free(file.data);
     }
 }
@@ -105,10 +99,9 @@ TEST(damage_costs_what_it_hits)
         struct fixture_bytes file = {0};
         fixture_append(&file, whole.data, whole.length);
         file.data[at] ^= 0x41;
-        struct pt_profile *profile = read_growing(&file, 53, 0);
+        AUTO_PROFILE *profile = read_growing(&file, 53, 0);
         uint64_t ns = pt_profile_cpu_ns(profile);
         assert_true(ns >= FIXTURE_SAMPLES_NS && ns <= 2 * FIXTURE_SAMPLES_NS);
-        pt_profile_free(profile);
         free(file.data);
     }
     free(whole.data);
@@ -119,7 +112,7 @@ TEST(old_samples_lose_interval_and_thread)
     struct fixture_bytes file = {0};
     append_example(&file, 1, 0);
     for (int old = 0; old < 2; old++) {
-        struct pt_profile *profile = read_growing(&file, file.length, old ? UINT64_MAX : 1);
+        AUTO_PROFILE *profile = read_growing(&file, file.length, old ? UINT64_MAX : 1);
         uint64_t threads_ns = 0;
         assert_true(profile->samples.count > 0);
         for (uint32_t i = 0; i < profile->samples.count; i++) {
@@ -130,17 +123,15 @@ TEST(old_samples_lose_interval_and_thread)
             threads_ns += profile->threads.items[i].states.cpu_ns;
         assert_int_equal(pt_profile_cpu_ns(profile), FIXTURE_SAMPLES_NS);
         assert_int_equal(threads_ns, FIXTURE_SAMPLES_NS);
-        pt_profile_free(profile);
     }
     free(file.data);
 }
 
 static void check_text(const char *text, uint32_t columns, const char *wanted)
 {
-    struct pt_buffer shown = {0};
+    PT_AUTO_BUFFER shown = {0};
     pt_shown_text(&shown, text, columns);
     assert_string_equal(shown.length ? shown.data : "", wanted);
-    pt_buffer_free(&shown);
 }
 
 TEST(names_cannot_command_the_terminal)

@@ -23,7 +23,7 @@ static char *compressed(const char *text, size_t length, size_t step, size_t *si
 /* One member, with the right sum and length: zlib looks at both. */
 static void assert_holds(char *data, size_t size, const char *text, size_t length)
 {
-    char *back = malloc(length + 1);
+    PT_AUTO_FREE char *back = malloc(length + 1);
     z_stream stream = {.next_in = (unsigned char *)data, .avail_in = (uInt)size};
     stream.next_out = (unsigned char *)back;
     stream.avail_out = (uInt)length + 1;
@@ -33,7 +33,6 @@ static void assert_holds(char *data, size_t size, const char *text, size_t lengt
     assert_int_equal(stream.total_out, length);
     assert_memory_equal(back, text, length);
     inflateEnd(&stream);
-    free(back);
 }
 
 TEST(pieces_are_one_stream)
@@ -43,16 +42,13 @@ TEST(pieces_are_one_stream)
     } cases[] = {{0, 1}, {1, 1}, {100, 7}, {512 << 10, 64}, {(512 << 10) + 1, 512 << 10}, {20 << 20, 70001}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         size_t length = cases[i].length, size, again_size;
-        char *text = malloc(length + 1);
+        PT_AUTO_FREE char *text = malloc(length + 1);
         for (size_t j = 0; j < length; j++) /* some of it cannot be compressed */
             text[j] = (char)(j / 5000 % 2 ? random_below(256) : j % 50);
-        char *data = compressed(text, length, cases[i].step, &size);
-        char *again = compressed(text, length, cases[i].step, &again_size);
+        PT_AUTO_FREE char *data = compressed(text, length, cases[i].step, &size);
+        PT_AUTO_FREE char *again = compressed(text, length, cases[i].step, &again_size);
         assert_holds(data, size, text, length);
         assert_int_equal(size, again_size);
         assert_memory_equal(data, again, size);
-        free(text);
-        free(data);
-        free(again);
     }
 }

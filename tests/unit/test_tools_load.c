@@ -1,9 +1,8 @@
 /* Which files and runs are loaded, and what is refused. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/load/files.h"
 #include "tools/load/load.h"
 #include "tools/load/runs.h"
-#include "unit.h"
 #include <signal.h>
 #include <sys/wait.h>
 
@@ -11,15 +10,12 @@
 
 static void write_run(const char *name, const char *run, uint64_t pid, uint64_t start_unix_ns)
 {
-    struct fixture log;
     char instance[32];
     snprintf(instance, sizeof instance, "%s-%u", run, (unsigned)pid);
-    fixture_begin(&log);
-    fixture_process(
-        &log, &(struct fixture_process){.run = run, .instance = instance, .pid = pid, .start_unix_ns = start_unix_ns});
+    AUTO_FIXTURE log = fixture_of(
+        &(struct fixture_process){.run = run, .instance = instance, .pid = pid, .start_unix_ns = start_unix_ns});
     fixture_sample(&log, 0, fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1, 10);
     fixture_write(name, log.file.data, log.file.length);
-    fixture_end(&log);
 }
 
 void before_all(void)
@@ -49,10 +45,9 @@ static uint32_t processes(struct pt_load_request request, char *first, char *sec
     request.messages = &messages;
     request.paths = paths;
     request.path_count = first ? second ? 2 : 1 : 0;
-    struct pt_profile *profile = pt_load(&request);
+    AUTO_PROFILE *profile = pt_load(&request);
     uint32_t count = profile ? profile->processes.count : 0;
     assert_true(profile || said);
-    pt_profile_free(profile);
     return count;
 }
 
@@ -146,7 +141,7 @@ TEST(how_a_process_ended_is_as_of_the_bytes_that_are_read)
     char *paths[] = {"ends.pyprof"};
     const struct pt_load_request request = {.paths = paths, .path_count = 1};
     for (int here = 0; here < 2; here++) {
-        struct fixture log;
+        AUTO_FIXTURE log;
         pid_t child = child_that_waits();
         const struct fixture_process process = {.run = "run", .instance = "i", .pid = (uint64_t)child};
         fixture_begin(&log);
@@ -162,7 +157,6 @@ TEST(how_a_process_ended_is_as_of_the_bytes_that_are_read)
         assert_int_equal(end_in(pt_inputs_open(&request), &request), PT_END_ITSELF);
         fixture_write(*paths, log.file.data, length);
         assert_int_equal(end_in(pt_inputs_open(&request), &request), here ? PT_END_SIGNAL : PT_END_UNKNOWN);
-        fixture_end(&log);
     }
     free(boot_id);
     free(space);

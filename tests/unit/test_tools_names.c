@@ -1,7 +1,6 @@
 /* Names and texts as they are shown. */
+#include "profile_fixture.h"
 #include "tools/model/frame_text.h"
-#include "tools/model/model.h"
-#include "unit.h"
 
 TEST(paths_are_cut_where_they_begin_to_matter)
 {
@@ -65,10 +64,9 @@ TEST(symbols_read_as_people_know_them)
         {"_ZN1fB2v1", "_ZN1fB2v1"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_symbol_text(&text, cases[i][0]);
         assert_string_equal(text.data, cases[i][1]);
-        pt_buffer_free(&text);
     }
 }
 
@@ -81,14 +79,12 @@ TEST(names_of_a_jit_are_whole)
         {"_ZN8__main__1fB2v1B4c8tJEx", "__main__::f(long long) (jit)"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(NULL);
+        AUTO_PROFILE *profile = pt_profile_new(NULL);
         const struct pt_frame frame = {
             .kind = PP_FRAME_NATIVE, .subject = PT_NONE, .symbol = pt_intern_text(profile, cases[i][0])};
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_frame_text(&text, profile, pt_add_frame(profile, &frame), false);
         assert_string_equal(text.data, cases[i][1]);
-        pt_buffer_free(&text);
-        pt_profile_free(profile);
     }
 }
 
@@ -112,10 +108,9 @@ TEST(names_that_stand_for_endless_text_are_left_alone)
     }
     pt_buffer_text(&symbols[1], "E");
     for (int i = 0; i < 2; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_symbol_text(&text, symbols[i].data);
         assert_string_equal(text.data, symbols[i].data);
-        pt_buffer_free(&text);
         pt_buffer_free(&symbols[i]);
     }
 }
@@ -141,8 +136,7 @@ TEST(text_becomes_utf8)
         {"\xed\xa0\x80", 3, "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
         {"\xc0\xaf", 2, "\xef\xbf\xbd\xef\xbf\xbd"},
     };
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
         assert_string_equal(pt_string(profile, pt_intern(profile, cases[i].text, cases[i].length)), cases[i].wanted);
-    pt_profile_free(profile);
 }

@@ -1,19 +1,16 @@
 /* Files that hold several segments one after the other; runs; two profiles side by side. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/load/runs.h"
-#include "tools/model/model.h"
 #include "tools/report/compare.h"
-#include "unit.h"
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
 
 static void append_example(struct fixture_bytes *bytes, uint64_t pid, size_t cut)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     fixture_example(&log, pid, BIAS);
     fixture_append(bytes, log.file.data, log.file.length - cut);
-    fixture_end(&log);
 }
 
 static struct pt_profile *read_all(struct fixture_bytes *bytes, const char *only_run)
@@ -33,11 +30,10 @@ TEST(parts_are_read_one_after_the_other)
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
     append_example(&bytes, 3, 0);
-    struct pt_profile *profile = read_all(&bytes, NULL);
+    AUTO_PROFILE *profile = read_all(&bytes, NULL);
     assert_int_equal(profile->processes.count, 3);
     assert_int_equal(pt_profile_cpu_ns(profile), 3 * WHOLE);
     assert_int_equal(profile->losses.damaged_blocks + profile->losses.truncated_bytes, 0);
-    pt_profile_free(profile);
 }
 
 /* As threads read them: each some of the processes. */
@@ -69,12 +65,11 @@ TEST(a_part_that_is_cut_short_costs_its_end_only)
         struct fixture_bytes bytes = {0};
         append_example(&bytes, 1, cut);
         append_example(&bytes, 2, 0);
-        struct pt_profile *profile = read_all(&bytes, NULL);
+        AUTO_PROFILE *profile = read_all(&bytes, NULL);
         assert_int_equal(profile->processes.count, 2);
         assert_true(profile->losses.truncated_bytes + profile->losses.damaged_bytes < 200);
         assert_true(pt_profile_cpu_ns(profile) >= 2 * FIXTURE_SAMPLES_NS);
         assert_int_equal(profile->processes.items[1].found_ns, FIXTURE_SAMPLES_NS);
-        pt_profile_free(profile);
     }
 }
 
@@ -84,11 +79,10 @@ TEST(the_same_part_counts_once)
     append_example(&bytes, 1, 0);
     append_example(&bytes, 2, 0);
     append_example(&bytes, 1, 0);
-    struct pt_profile *profile = read_all(&bytes, NULL);
+    AUTO_PROFILE *profile = read_all(&bytes, NULL);
     assert_int_equal(profile->processes.count, 2);
     assert_int_equal(profile->losses.repeated_segments, 1);
     assert_int_equal(pt_profile_cpu_ns(profile), 2 * WHOLE);
-    pt_profile_free(profile);
 }
 
 TEST(foreign_bytes_behind_are_counted)
@@ -96,17 +90,14 @@ TEST(foreign_bytes_behind_are_counted)
     struct fixture_bytes bytes = {0};
     append_example(&bytes, 1, 0);
     fixture_append(&bytes, "PYPROF\r\n\377\0\0\0\4\3\2\1 of a newer version", 36);
-    struct pt_profile *profile = read_all(&bytes, NULL);
+    AUTO_PROFILE *profile = read_all(&bytes, NULL);
     assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
     assert_true(profile->losses.damaged_bytes > 0);
-    pt_profile_free(profile);
 }
 
 static void append_run(struct fixture_bytes *bytes, const char *run, const char *instance, uint64_t start, uint64_t ns)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){run, instance, "/", "3.12.1", "/python", 0, start, start});
+    AUTO_FIXTURE log = fixture_of(&(struct fixture_process){run, instance, "/", "3.12.1", "/python", 0, start, start});
     uint32_t thread = fixture_thread(&log, start, "t");
     uint32_t code = fixture_code(&log, "moved", "/srv/app.py", (uint32_t)start);
     uint32_t node = fixture_node(&log, 0, fixture_python(&log, code, (uint32_t)start + 1));
@@ -114,7 +105,6 @@ static void append_run(struct fixture_bytes *bytes, const char *run, const char 
     fixture_sample(&log, thread, fixture_node(&log, node, fixture_pseudo(&log, instance)), 0, 0, 1, 1000);
     fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, ns + 1000}, {0, 0}});
     fixture_append(bytes, log.file.data, log.file.length);
-    fixture_end(&log);
 }
 
 TEST(runs_are_listed_newest_first)
@@ -123,16 +113,14 @@ TEST(runs_are_listed_newest_first)
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
     append_run(&bytes, "aa", "3", 20, 400);
-    struct pt_profile *profile = read_all(&bytes, NULL);
+    AUTO_PROFILE *profile = read_all(&bytes, NULL);
     uint32_t count;
-    struct pt_run *runs = pt_runs_of(profile, &count);
+    PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
     assert_int_equal(count, 2);
     assert_string_equal(pt_string(profile, runs[0].run), "bb");
     assert_int_equal(runs[1].processes, 2);
     assert_int_equal(runs[1].cpu_ns, 2500);
     assert_int_equal(runs[1].start_unix_ns, 10);
-    free(runs);
-    pt_profile_free(profile);
 }
 
 TEST(one_run_of_a_merged_file)
@@ -140,10 +128,9 @@ TEST(one_run_of_a_merged_file)
     struct fixture_bytes bytes = {0};
     append_run(&bytes, "aa", "1", 10, 100);
     append_run(&bytes, "bb", "2", 30, 200);
-    struct pt_profile *profile = read_all(&bytes, "b");
+    AUTO_PROFILE *profile = read_all(&bytes, "b");
     assert_int_equal(profile->processes.count, 1);
     assert_int_equal(pt_profile_cpu_ns(profile), 1200);
-    pt_profile_free(profile);
 }
 
 /* A function that has moved within its file is the same; what is on one side only counts 0 on the other. */

@@ -7,7 +7,7 @@
 
 static void put_waits(struct fixture *log, uint64_t start_ns, const uint32_t (*waits)[2], unsigned count)
 {
-    struct fixture_bytes payload = {0};
+    AUTO_BYTES payload = {0};
     fixture_varint(&payload, start_ns);
     fixture_varint(&payload, WALL_NS);
     for (unsigned i = 0; i < count; i++) {
@@ -19,7 +19,6 @@ static void put_waits(struct fixture *log, uint64_t start_ns, const uint32_t (*w
         free(record.data);
     }
     fixture_block(log, PP_BLOCK_WAITS, payload.data, payload.length);
-    free(payload.data);
 }
 
 /* Three intervals: in the first the main thread waits in f (2 of 4 observations), in g (1), and runs (1); the second
@@ -27,11 +26,9 @@ static void put_waits(struct fixture *log, uint64_t start_ns, const uint32_t (*w
 static struct pt_profile *pool(bool join, enum pt_keep keep, bool timed)
 {
     static struct pt_load_request request;
-    struct fixture log;
     request = (struct pt_load_request){.keep = keep, .select.join_pools = join, .timed = timed};
-    fixture_begin(&log);
-    fixture_process(&log,
-                    &(struct fixture_process){"run", "one", "/srv", "3.13.1", "/usr/bin/python3", 0, 7, START_NS});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", "one", "/srv", "3.13.1", "/usr/bin/python3", 0, 7, START_NS});
     uint32_t thread = fixture_thread_flags(&log, 7, "MainThread", PP_THREAD_MAIN);
     uint32_t worker = fixture_thread(&log, 8, "polars-0"), python = fixture_thread(&log, 9, "Thread-1");
     uint32_t f = fixture_node(&log, 0, fixture_python(&log, fixture_code(&log, "f", "/srv/a.py", 1), 1));
@@ -80,14 +77,13 @@ static struct sums sums_of(const struct pt_profile *profile, const char *stack)
     struct sums sums = {0, 0};
     for (uint32_t i = 0; i < profile->samples.count; i++) {
         const struct pt_sample *sample = &profile->samples.items[i];
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_buffer_text(&text, "");
         append_stack(&text, profile, sample->node);
         if (strcmp(text.data, stack) == 0) {
             sums.count += sample->count;
             sums.ns += sample->cpu_ns;
         }
-        pt_buffer_free(&text);
     }
     return sums;
 }
@@ -96,7 +92,7 @@ TEST(parts_sum_up)
 {
     for (int i = 0; i < 4; i++) {
         enum pt_keep keep = i & 1 ? PT_KEEP_STACKS : PT_KEEP_SAMPLES;
-        struct pt_profile *profile = pool(true, keep, i & 2);
+        AUTO_PROFILE *profile = pool(true, keep, i & 2);
         struct sums f = sums_of(profile, "f;[native threads meanwhile];work");
         struct sums g = sums_of(profile, "g;[native threads meanwhile];work"), rest = sums_of(profile, "work");
         assert_in_range(f.ns, 500, 501);
@@ -108,14 +104,12 @@ TEST(parts_sum_up)
         assert_int_equal(sums_of(profile, "g;work").ns, 9);
         if (i < 3) /* of stacks with times, when threads were busy is there, too */
             assert_int_equal(pt_profile_cpu_ns(profile), POOL_NS);
-        pt_profile_free(profile);
     }
 }
 
 TEST(not_unless_asked)
 {
-    struct pt_profile *profile = pool(false, PT_KEEP_STACKS, false);
+    AUTO_PROFILE *profile = pool(false, PT_KEEP_STACKS, false);
     assert_true(profile->waits);
     assert_int_equal(sums_of(profile, "work").ns, 1001 + 7 + 300 + 300);
-    pt_profile_free(profile);
 }

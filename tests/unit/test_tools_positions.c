@@ -15,9 +15,7 @@ static const uint32_t first[] = {12, 12, 5, 9}, second[] = {12, 14, 11, 3}, reve
 static struct pt_profile *three_expressions(void)
 {
     struct pt_profile *profile = pt_profile_new(NULL);
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    struct fixture log = fixture_of(&(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     uint32_t code = fixture_code(&log, "f", "x.py", 10);
     const uint32_t frames[] = {fixture_python_at(&log, code, first), fixture_python_at(&log, code, second),
                                fixture_python_at(&log, code, reversed), fixture_python(&log, code, 12)};
@@ -29,7 +27,7 @@ static struct pt_profile *three_expressions(void)
 
 TEST(columns_are_kept_where_they_can_be)
 {
-    struct pt_profile *profile = three_expressions();
+    AUTO_PROFILE *profile = three_expressions();
     assert_int_equal(profile->losses.damaged_records, 0);
     assert_int_equal(profile->frames.count, 3); /* the impossible one is the one without columns */
     const struct pt_frame *frames = profile->frames.items;
@@ -40,45 +38,38 @@ TEST(columns_are_kept_where_they_can_be)
     assert_int_equal(frames[2].line, 12);
     assert_int_equal(frames[2].column, 0);
     assert_int_equal(frames[2].end_line, 0);
-    pt_profile_free(profile);
 }
 
 TEST(views_do_not_split_by_columns)
 {
     for (int lines = 0; lines < 2; lines++) {
-        struct pt_profile *profile = three_expressions();
-        char *text = NULL;
+        AUTO_PROFILE *profile = three_expressions();
+        PT_AUTO_FREE char *text = NULL;
         size_t size;
         FILE *out = open_memstream(&text, &size);
         pt_export_collapsed(profile, &(struct pt_export_options){.lines = lines}, out);
         fclose(out);
         assert_string_equal(text, lines ? "f (x.py:12) 40\n" : "f (x.py:10) 40\n");
-        free(text);
-        pt_profile_free(profile);
     }
 }
 
 TEST(a_record_that_ends_within_the_columns_is_damaged)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
+    struct fixture log = fixture_of(&(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     fixture_code(&log, "f", "x.py", 10);
     static const unsigned char payload[] = {1, 5, PP_FRAME_PYTHON, 1, 12, 12, 5};
     fixture_block(&log, PP_BLOCK_FRAMES, payload, sizeof payload);
     add_log(profile, &log);
     assert_int_equal(profile->losses.damaged_records, 1);
-    pt_profile_free(profile);
 }
 
 static void carets(const char *line, size_t start, size_t end, const char *expected)
 {
-    struct pt_buffer out = {0};
+    PT_AUTO_BUFFER out = {0};
     assert_int_equal(pt_source_carets(&out, line, strlen(line), start, end), expected != NULL);
     if (expected)
         assert_string_equal(out.data, expected);
-    pt_buffer_free(&out);
 }
 
 TEST(carets_stand_below_the_expression)
@@ -110,7 +101,7 @@ TEST(source_is_shown_when_it_is_what_ran)
     assert_non_null(file);
     fputs("import x\n@x.y(\n    1)\ndef named(a):\r\n    return lambda: a\n", file);
     assert_int_equal(fclose(file), 0);
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     pt_add_process(profile, pt_intern_text(profile, "i"));
     const struct {
         const char *name;
@@ -142,5 +133,4 @@ TEST(source_is_shown_when_it_is_what_ran)
     assert_int_equal(source_of(profile, "/no/such/file.py", "named", 4).state, PT_SOURCE_MISSING);
     assert_int_equal(source_of(profile, "<string>", "named", 4).state, PT_SOURCE_MISSING);
     scratch_remove();
-    pt_profile_free(profile);
 }

@@ -95,11 +95,10 @@ static struct pt_profile *example(void)
 static char *export_bytes(size_t *size)
 {
     char *data = NULL;
-    struct pt_profile *profile = example();
+    AUTO_PROFILE *profile = example();
     FILE *out = open_memstream(&data, size);
     pt_export_pprof(profile, &(struct pt_export_options){0}, out);
     fclose(out);
-    pt_profile_free(profile);
     return data;
 }
 
@@ -134,10 +133,9 @@ void after_all(void)
 TEST(the_same_profile_gives_the_same_bytes)
 {
     size_t size;
-    char *again = export_bytes(&size);
+    PT_AUTO_FREE char *again = export_bytes(&size);
     assert_int_equal(size, zipped_size);
     assert_memory_equal(again, zipped, size);
-    free(again);
 }
 
 TEST(ids_are_sequential_and_strings_start_empty)

@@ -1,8 +1,8 @@
 /* pyprof push: URLs, headers, states and answers are read as they are meant, or refused. */
+#include "profile_fixture.h"
 #include "tools/push/answer.h"
 #include "tools/push/target.h"
 #include "tools/sent/state.h"
-#include "unit.h"
 #include <sys/stat.h>
 
 TEST(urls_name_the_protocol_and_become_an_endpoint)
@@ -127,7 +127,7 @@ TEST(a_service_is_called_as_its_script)
 /* Uvicorn's workers are multiprocessing's; a script that another one starts has its own name. */
 TEST(a_worker_that_was_spawned_has_its_parents_name)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     const struct pt_push_target target = {0};
     static const char *const lines[] = {"python3 /srv/bin/uvicorn a:b --workers 2",
                                         "python3 -c 'from multiprocessing.spawn'", "python3 job.py"};
@@ -141,7 +141,6 @@ TEST(a_worker_that_was_spawned_has_its_parents_name)
     static const char *const names[] = {"uvicorn", "uvicorn", "job.py"};
     for (uint32_t i = 0; i < 3; i++)
         assert_string_equal(pt_string(profile, pt_push_service(&target, profile, i)), names[i]);
-    pt_profile_free(profile);
 }
 
 static struct pt_push_state full_state(void)

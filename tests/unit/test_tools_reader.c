@@ -1,8 +1,6 @@
 /* The log reader: round trip, and every way a file can be cut or damaged. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/log/reader.h"
-#include "tools/model/model.h"
-#include "unit.h"
 
 #define PID  100
 #define BIAS 0x7f0000000000u
@@ -60,9 +58,9 @@ static bool same_text(struct pt_text text, const char *wanted)
 
 TEST(reads_what_was_written)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct seen seen = {0};
-    struct pt_segment segment;
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
     const struct pt_segment_sink sink = {
         .data = &seen, .samples = see_samples, .notice = see_notice, .redefined = see_redefined};
     fixture_example(&log, PID, BIAS);
@@ -91,13 +89,11 @@ TEST(reads_what_was_written)
     assert_null(pt_segment_find(&segment, PT_TABLE_CODES, 0));
     assert_null(pt_segment_find(&segment, PT_TABLE_CODES, 3));
     assert_null(pt_segment_find(&segment, PT_TABLE_CODES, UINT64_MAX));
-    pt_segment_free(&segment);
-    fixture_end(&log);
 }
 
 TEST(a_file_cut_anywhere_is_read_up_to_there)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct seen seen;
     struct pt_read_losses losses;
     uint64_t before = 0;
@@ -112,12 +108,11 @@ TEST(a_file_cut_anywhere_is_read_up_to_there)
         before = seen.cpu_ns;
     }
     assert_int_equal(before, FIXTURE_SAMPLES_NS);
-    fixture_end(&log);
 }
 
 TEST(a_flipped_bit_costs_one_block)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct seen seen;
     struct pt_read_losses losses;
     fixture_example(&log, PID, BIAS);
@@ -137,12 +132,11 @@ TEST(a_flipped_bit_costs_one_block)
             assert_true(seen.samples >= 5);
         }
     }
-    fixture_end(&log);
 }
 
 TEST(other_files_are_named_for_what_they_are)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct seen seen;
     struct pt_read_losses losses;
     fixture_begin(&log);
@@ -155,16 +149,13 @@ TEST(other_files_are_named_for_what_they_are)
     assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_BYTE_ORDER);
     for (int result = PT_READ_OK; result <= PT_READ_VERSION; result++)
         assert_string_not_equal(pt_read_result_text((enum pt_read_result)result), "unknown");
-    fixture_end(&log);
 }
 
 TEST(unknown_blocks_and_gaps_are_counted)
 {
-    struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    AUTO_FIXTURE log = fixture_of(&(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     fixture_block(&log, 77, "future", 6);
     log.sequence += 3;
     fixture_sample(&log, 0, 0, 0, 0, 1, 5);
@@ -172,18 +163,15 @@ TEST(unknown_blocks_and_gaps_are_counted)
     assert_int_equal(losses.unknown_blocks, 1);
     assert_int_equal(losses.missing_blocks, 3);
     assert_int_equal(seen.cpu_ns, 5);
-    fixture_end(&log);
 }
 
 /* Blocks of one sample each; five of them come again. */
 TEST(blocks_in_any_order_count_once)
 {
     static const uint32_t order[] = {1, 2, 9000, 4, 3, 100000000, 5, 4, 9000, 2, 100000000, 1, 6};
-    struct fixture log;
     struct seen seen;
     struct pt_read_losses losses;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
+    AUTO_FIXTURE log = fixture_of(&(struct fixture_process){.run = "r", .instance = "i", .pid = 1});
     for (size_t i = 0; i < sizeof order / sizeof *order; i++) {
         log.sequence = order[i];
         fixture_sample(&log, 0, 0, 0, 0, 1, order[i]);
@@ -191,7 +179,6 @@ TEST(blocks_in_any_order_count_once)
     assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
     assert_int_equal(seen.cpu_ns, 1 + 2 + 9000 + 4 + 3 + 100000000 + 5 + 6);
     assert_int_equal(losses.repeated_blocks, 5);
-    fixture_end(&log);
 }
 
 /* Payloads whose CRC is right and whose content is not: only a writer's mistake or a forger makes them. */
@@ -218,7 +205,7 @@ TEST(nonsense_within_sound_blocks_is_counted)
         {PP_BLOCK_END, "\xff", 1},                                              /* no varint */
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct fixture log;
+        AUTO_FIXTURE log;
         struct seen seen;
         struct pt_read_losses losses;
         fixture_begin(&log);
@@ -228,7 +215,6 @@ TEST(nonsense_within_sound_blocks_is_counted)
         assert_true(losses.damaged_records);
         assert_int_equal(losses.damaged_blocks, 0);
         assert_int_equal(seen.cpu_ns, 5);
-        fixture_end(&log);
     }
 }
 
@@ -259,9 +245,9 @@ static void see_widths(void *data, const struct pt_segment *segment, const struc
  * before it. */
 TEST(samples_of_all_widths_are_read)
 {
-    struct fixture log;
-    struct fixture_bytes payload = {0}, record = {0};
-    struct pt_segment segment;
+    AUTO_FIXTURE log;
+    AUTO_BYTES payload = {0}, record = {0};
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
     unsigned seen = 0, written = 0;
     const struct pt_segment_sink sink = {.data = &seen, .samples = see_widths};
     fixture_begin(&log);
@@ -286,17 +272,13 @@ TEST(samples_of_all_widths_are_read)
     assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(segment.losses.damaged_records, 0);
     assert_int_equal(seen, written);
-    pt_segment_free(&segment);
-    fixture_end(&log);
-    free(payload.data);
-    free(record.data);
 }
 
 /* Many headers that look sound, each with a long payload and a wrong CRC: reading must stay linear. */
 TEST(forged_headers_do_not_make_reading_slow)
 {
     enum { SIZE = 8 << 20 };
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct seen seen;
     struct pt_read_losses losses;
     fixture_begin(&log);
@@ -309,19 +291,16 @@ TEST(forged_headers_do_not_make_reading_slow)
     }
     assert_int_equal(read_copy(log.file.data, log.file.length, &seen, &losses), PT_READ_OK);
     assert_int_equal(seen.samples, 0);
-    fixture_end(&log);
 }
 
 TEST(the_process_block_is_enough_to_know_the_run)
 {
-    struct fixture log;
-    struct pt_segment segment;
+    AUTO_FIXTURE log;
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
     fixture_example(&log, PID, BIAS);
     assert_int_equal(pt_segment_read_process(log.file.data, log.file.length / 2, &segment), PT_READ_OK);
     assert_true(segment.has_process && same_text(segment.process.run, "run-1"));
     assert_int_equal(segment.tables[PT_TABLE_STRINGS].end, 0);
-    pt_segment_free(&segment);
-    fixture_end(&log);
 }
 
 TEST(handler_quantiles_are_limits_of_buckets)

@@ -14,10 +14,8 @@ static void add_process(struct pt_profile *profile, int kind)
 {
     static const uint64_t nothing[2] = {0};
     static const char *const keys[] = {[SERVER] = "endpoint", [SCRIPT] = "task", [JOBS] = "task", [IMPORTER] = "x"};
-    struct fixture log;
     char instance[] = {(char)('a' + kind), '\0'};
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", instance, "/", "3.13.1", "python3", 0, 7, 10 * S});
+    struct fixture log = fixture_of(&(struct fixture_process){"run", instance, "/", "3.13.1", "python3", 0, 7, 10 * S});
     uint32_t thread = fixture_thread(&log, 7, "MainThread"), other = fixture_thread(&log, 8, "pool");
     uint32_t labels = fixture_labels(&log, keys[kind], "value");
     uint32_t main_code = fixture_code(&log, "main", "/srv/app.py", 1);
@@ -54,7 +52,7 @@ static void add_process(struct pt_profile *profile, int kind)
 static uint64_t milliseconds(int kind, struct pt_selection select)
 {
     const struct pt_load_request first = {.keep = PT_KEEP_SUMS, .ready = true}, second = {.select = select};
-    struct pt_profile *earlier = pt_profile_new(&first), *profile = pt_profile_new(&second);
+    AUTO_PROFILE *earlier = pt_profile_new(&first), *profile = pt_profile_new(&second);
     add_process(earlier, IMPORTER - kind + 1); /* that others are read too does not matter */
     if (kind != IMPORTER - kind + 1)
         add_process(earlier, kind);
@@ -65,8 +63,6 @@ static uint64_t milliseconds(int kind, struct pt_selection select)
     pt_selected_window(profile, &start, &end);
     if (select.from.ready && ns) /* what is exported has that length */
         assert_int_equal(start, kind == SCRIPT ? 11 * S : 12 * S);
-    pt_profile_free(profile);
-    pt_profile_free(earlier);
     return ns / MS;
 }
 

@@ -12,7 +12,7 @@
  * time is not known. */
 static void put(struct fixture *log, uint64_t start_ns, uint32_t endpoint, uint64_t fast, uint64_t slow)
 {
-    struct fixture_bytes payload = {0}, record = {0};
+    AUTO_BYTES payload = {0}, record = {0};
     fixture_varint(&record, endpoint);
     fixture_varint(&record, fast + slow + 1);
     fixture_varint(&record, fast + slow);
@@ -25,15 +25,12 @@ static void put(struct fixture *log, uint64_t start_ns, uint32_t endpoint, uint6
     fixture_varint(&payload, record.length);
     fixture_append(&payload, record.data, record.length);
     fixture_block(log, PP_BLOCK_REQUESTS, payload.data, payload.length);
-    free(payload.data);
-    free(record.data);
 }
 
 static void add_segment(struct pt_profile *profile, uint64_t segment, const char *instance)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", instance, "/", "3.13.1", "python3", segment, 7, 0});
+    struct fixture log =
+        fixture_of(&(struct fixture_process){"run", instance, "/", "3.13.1", "python3", segment, 7, 0});
     uint32_t first = fixture_string(&log, segment ? "/b" : "/a"), second = fixture_string(&log, segment ? "/a" : "/b");
     put(&log, 10 * S * (segment + 1), segment ? second : first, 90, 10);
     put(&log, 10 * S * (segment + 1), segment ? first : second, 1, 0);
@@ -83,13 +80,12 @@ TEST(time_and_processes_select)
     };
     static const uint64_t counts[] = {101, 50, 0, 0, 0, 0};
     for (unsigned i = 0; i < sizeof parts / sizeof parts[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(&parts[i]);
+        AUTO_PROFILE *profile = pt_profile_new(&parts[i]);
         add_segment(profile, 0, "one");
         add_segment(profile, 1, "one");
         assert_int_equal(pt_has_requests(profile), counts[i] > 0);
         if (counts[i])
             assert_in_range(of(profile, "/a", PT_NONE).count, counts[i], counts[i] + 1);
-        pt_profile_free(profile);
     }
 }
 
@@ -99,38 +95,33 @@ TEST(requests_are_after_the_start)
     const struct pt_load_request first = {.keep = PT_KEEP_SUMS, .ready = true};
     const struct pt_load_request parts[] = {{.select.from.ready = true}, {.select.to.ready = true}};
     for (unsigned i = 0; i < 2; i++) {
-        struct pt_profile *earlier = pt_profile_new(&first), *profile = pt_profile_new(&parts[i]);
+        AUTO_PROFILE *earlier = pt_profile_new(&first), *profile = pt_profile_new(&parts[i]);
         add_segment(earlier, 0, "one");
         profile->earlier = earlier;
         add_segment(profile, 0, "one");
         assert_int_equal(pt_has_requests(profile), !i);
-        pt_profile_free(profile);
-        pt_profile_free(earlier);
     }
 }
 
 TEST(what_was_not_selected_has_no_endpoint)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     add_segment(profile, 0, "one");
     assert_true(pt_has_requests(profile));
     profile->processes.items[0].accounting.not_selected_ns = 1;
     assert_false(pt_has_requests(profile));
-    pt_profile_free(profile);
 }
 
 TEST(what_is_cut_is_counted_as_damage)
 {
-    struct fixture whole;
+    AUTO_FIXTURE whole;
     fixture_begin(&whole);
     put(&whole, 10 * S, 1, 90, 10);
     size_t header = sizeof(struct pp_log_file_header) + sizeof(struct pp_log_block_header);
     size_t length = whole.file.length - header, times = 7; /* bytes of the start and the length of the interval */
     for (size_t cut = 1; cut < length; cut++) {
-        struct pt_profile *profile = pt_profile_new(NULL);
-        struct fixture log;
-        fixture_begin(&log);
-        fixture_process(&log, &(struct fixture_process){"run", "one", "/", "3.13.1", "python3", 0, 7, 0});
+        AUTO_PROFILE *profile = pt_profile_new(NULL);
+        struct fixture log = fixture_of(&(struct fixture_process){"run", "one", "/", "3.13.1", "python3", 0, 7, 0});
         fixture_string(&log, "/a");
         fixture_block(&log, PP_BLOCK_REQUESTS, whole.file.data + header, cut);
         put(&log, 10 * S, 1, 90, 10);
@@ -138,9 +129,7 @@ TEST(what_is_cut_is_counted_as_damage)
         assert_true(profile->losses.damaged_records <= 1);
         assert_true(cut < 2 * times || profile->losses.damaged_records == 1);
         assert_int_equal(of(profile, "/a", PT_NONE).count, 101);
-        pt_profile_free(profile);
     }
-    fixture_end(&whole);
 }
 
 TEST(quantiles_are_within_their_bucket)
@@ -158,14 +147,13 @@ TEST(quantiles_are_within_their_bucket)
 
 TEST(what_is_no_endpoint_has_no_time_per_request)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     uint32_t a = pt_intern_text(profile, "/a"), other = pt_intern_text(profile, "(other)");
     assert_true(pt_cpu_per_request(profile, a, 100, 4) == 25);
     assert_true(pt_cpu_per_request(profile, a, 100, 0) == 0);
     assert_true(pt_cpu_per_request(profile, 0, 100, 4) == 0);
     assert_true(pt_cpu_per_request(profile, other, 100, 4) == 0);
     assert_true(pt_cpu_per_request(profile, pt_intern_text(profile, PP_UNKNOWN_ROUTE), 100, 4) == 0);
-    pt_profile_free(profile);
 }
 
 TEST(durations_have_three_digits)
@@ -176,10 +164,9 @@ TEST(durations_have_three_digits)
     } all[] = {{0, "0.00 \u00b5s"},  {999, "1.00 \u00b5s"}, {153000, "153 \u00b5s"}, {999600, "1.00 ms"},
                {9994000, "9.99 ms"}, {99960000, "100 ms"},  {1234567890, "1.23 s"},  {123456789012, "123 s"}};
     for (unsigned i = 0; i < sizeof all / sizeof all[0]; i++) {
-        struct pt_buffer text = {0};
+        PT_AUTO_BUFFER text = {0};
         pt_append_duration(&text, all[i].ns);
         assert_string_equal(text.data, all[i].text);
-        pt_buffer_free(&text);
     }
 }
 

@@ -1,8 +1,7 @@
 /* Which runs are joined: those of processes that were started without PYPROF_RUN by a process that has a log. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/load/load.h"
 #include "tools/load/runs.h"
-#include "unit.h"
 
 #define START_NS  1700000000000000000u
 #define SECOND_NS 1000000000u /* fixture_exit says that a process ended so long after START_NS */
@@ -30,7 +29,7 @@ void after_all(void)
 
 static void write_log(const struct made *made)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     char instance[64], name[96];
     snprintf(instance, sizeof instance, "%s-%u-%u", made->run, (unsigned)made->pid,
              (unsigned)(made->start_ns / 1000000));
@@ -48,15 +47,13 @@ static void write_log(const struct made *made)
     if (made->exits)
         fixture_exit(&log);
     fixture_write(name, log.file.data, log.file.length);
-    fixture_end(&log);
 }
 
 static uint32_t processes(const char *run)
 {
     const struct pt_load_request request = {.run = run};
-    struct pt_profile *profile = pt_load(&request);
+    AUTO_PROFILE *profile = pt_load(&request);
     uint32_t count = profile ? profile->processes.count : 0;
-    pt_profile_free(profile);
     return count;
 }
 

@@ -1,17 +1,15 @@
 /* Samples are decoded as they were written, whatever their length. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "random.h"
 #include "tools/log/reader.h"
-#include "unit.h"
 
 static void append_sample(struct fixture_bytes *payload, const uint64_t fields[6])
 {
-    struct fixture_bytes record = {0};
+    AUTO_BYTES record = {0};
     for (int i = 0; i < 6; i++)
         fixture_varint(&record, fields[i]);
     fixture_varint(payload, record.length);
     fixture_append(payload, record.data, record.length);
-    free(record.data);
 }
 
 struct seen {
@@ -35,9 +33,9 @@ TEST(samples_are_decoded_as_written)
 {
     enum { COUNT = 2000 };
     static uint64_t wanted[COUNT][6];
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct fixture_bytes payload = {0};
-    struct pt_segment segment;
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
     const struct pt_segment_sink sink = {.data = &seen, .samples = see};
     fixture_begin(&log);
@@ -56,8 +54,6 @@ TEST(samples_are_decoded_as_written)
     assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, COUNT);
     assert_int_equal(segment.losses.damaged_records, 0);
-    pt_segment_free(&segment);
-    fixture_end(&log);
     free(payload.data);
 }
 
@@ -66,9 +62,9 @@ TEST(samples_are_decoded_as_written)
 TEST(records_end_where_they_say)
 {
     static uint64_t wanted[][6] = {{1, 2, 3, 4, 5, 6}, {1, 300, 0, 1, 1, 10000000}, {7, 7, 7, 7, 7, 7}};
-    struct fixture log;
+    AUTO_FIXTURE log;
     struct fixture_bytes payload = {0};
-    struct pt_segment segment;
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
     struct seen seen = {.wanted = wanted};
     const struct pt_segment_sink sink = {.data = &seen, .samples = see};
     static const unsigned char longer[] = {9, 1, 2, 3, 4, 5, 6, 0xff, 0xff, 0x7f}, shorter[] = {5, 1, 2, 3, 4, 5};
@@ -89,7 +85,5 @@ TEST(records_end_where_they_say)
     assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, &sink), PT_READ_OK);
     assert_int_equal(seen.count, 3);
     assert_int_equal(segment.losses.damaged_records, 62);
-    pt_segment_free(&segment);
-    fixture_end(&log);
     free(payload.data);
 }

@@ -169,7 +169,7 @@ TEST(levels_of_native_code)
         {"aPwLSP", "aPwP"},  /* in another thread, too */
         {"aPwLS", "aPwo"},
     };
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
         struct pt_fold fold = {.native = native};
         size_t count = native == PT_NATIVE_OWN ? sizeof own / sizeof own[0] : sizeof stacks / sizeof stacks[0];
@@ -185,14 +185,13 @@ TEST(levels_of_native_code)
         }
         pt_fold_free(&fold);
     }
-    pt_profile_free(profile);
 }
 
 TEST(at_each_level_the_sum_stays)
 {
     for (enum pt_native native = PT_NATIVE_LIBRARIES; native <= PT_NATIVE_ALL; native++) {
         const struct pt_load_request request = {.select = {.native = native}};
-        struct pt_profile *profile = example(&request, 0);
+        AUTO_PROFILE *profile = example(&request, 0);
         assert_true(pt_select(profile));
         assert_false(profile->selected);
         assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
@@ -204,7 +203,6 @@ TEST(at_each_level_the_sum_stays)
                 shown[pt_kind_of(profile, &profile->frames.items[profile->nodes.items[at].frame])] = true;
         assert_int_equal(shown[PT_KIND_INTERPRETER], native == PT_NATIVE_ALL);
         assert_int_equal(shown[PT_KIND_NATIVE], native == PT_NATIVE_ALL || native == PT_NATIVE_LIBRARIES);
-        pt_profile_free(profile);
     }
 }
 
@@ -237,13 +235,12 @@ TEST(commands_are_installed_and_strings_are_of_their_program)
         {"editor", "/usr/bin/editor", "<string>", PT_KIND_APPLICATION},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        struct pt_profile *profile = pt_profile_new(NULL);
+        AUTO_PROFILE *profile = pt_profile_new(NULL);
         uint32_t number = pt_add_process(profile, pt_intern_text(profile, "i"));
         profile->processes.items[number].command_line = pt_intern_text(profile, cases[i].command);
         profile->processes.items[number].executable = pt_intern_text(profile, cases[i].executable);
         PT_APPEND(&profile->functions)->file = pt_intern_text(profile, cases[i].file);
         const struct pt_frame frame = {.kind = PP_FRAME_PYTHON, .subject = profile->functions.count - 1};
         assert_int_equal(pt_kind_of(profile, &frame), cases[i].kind);
-        pt_profile_free(profile);
     }
 }

@@ -2,7 +2,6 @@
 #include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/model/gil_gc.h"
-#include "tools/view/call_tree.h"
 
 #define KNOWN (PP_STATE_GIL_KNOWN | PP_STATE_GC_KNOWN)
 #define HELD  (KNOWN | PP_STATE_HOLDS_GIL)
@@ -50,13 +49,12 @@ static struct pt_profile *profile_with_gc(struct log *log)
 
 static char *collapsed(struct log *log, bool gil)
 {
-    struct pt_profile *profile = profile_with_gc(log);
+    AUTO_PROFILE *profile = profile_with_gc(log);
     char *text = NULL;
     size_t size;
     FILE *out = open_memstream(&text, &size);
     pt_export_collapsed(profile, &(struct pt_export_options){.gil = gil}, out);
     fclose(out);
-    pt_profile_free(profile);
     return text;
 }
 
@@ -70,7 +68,7 @@ TEST(shares_are_of_what_is_known)
     sample(&log, log.outer, PP_STATE_HOLDS_GIL | PP_STATE_GC, 8); /* without the known bits they say nothing */
     sample(&log, log.outer, PP_STATE_ESTIMATED, 16);
     sample(&log, log.outer, PP_STATE_GC_KNOWN, 32); /* free-threaded */
-    struct pt_profile *profile = profile_with_gc(&log);
+    AUTO_PROFILE *profile = profile_with_gc(&log);
     struct pt_states all = pt_states_of(profile, PT_NONE), *threads = pt_states_by(profile, true);
     assert_int_equal(all.gil_ns, 5);
     assert_int_equal(all.gil_known_ns, 7);
@@ -82,7 +80,6 @@ TEST(shares_are_of_what_is_known)
     assert_memory_equal(&of_process, &all, sizeof all);
     assert_int_equal(other.gil_known_ns, 0);
     free(threads);
-    pt_profile_free(profile);
 }
 
 TEST(gc_is_called_by_the_python_frame)
@@ -97,13 +94,12 @@ TEST(gc_is_called_by_the_python_frame)
     sample(&log, allocating, HELD, 4);
     /* the same name elsewhere is no collector */
     sample(&log, native(&log, log.outer, log.extension, "gc_collect_main"), HELD, 8);
-    char *text = collapsed(&log, false);
+    PT_AUTO_FREE char *text = collapsed(&log, false);
     assert_string_equal(text, "outer (x.py:1);gc_collect_main (own.so) 8\n"
                               "outer (x.py:1);inner (x.py:5);PyList_New (libpython3.so) 4\n"
                               "outer (x.py:1);inner (x.py:5);[gc];0x1050 (libpython3.so) 2\n"
                               "outer (x.py:1);inner (x.py:5);[gc];PyList_New (libpython3.so);gc_collect_main "
                               "(libpython3.so);visit_decref (libpython3.so) 1\n");
-    free(text);
 }
 
 TEST(finalizers_stand_above_gc)
@@ -115,12 +111,11 @@ TEST(finalizers_stand_above_gc)
         fixture_node(&log.log, native(&log, collecting, log.python, "slot_tp_finalize"), log.finalizer);
     sample(&log, finalizer, GC, 1);
     sample(&log, native(&log, finalizer, log.python, "PyLong_Add"), GC, 2);
-    char *text = collapsed(&log, false);
+    PT_AUTO_FREE char *text = collapsed(&log, false);
     assert_string_equal(text, "outer (x.py:1);[gc];collect (libpython3.so);slot_tp_finalize (libpython3.so);"
                               "__del__ (x.py:9) 1\n"
                               "outer (x.py:1);[gc];collect (libpython3.so);slot_tp_finalize (libpython3.so);"
                               "__del__ (x.py:9);PyLong_Add (libpython3.so) 2\n");
-    free(text);
 }
 
 TEST(gc_without_python_frames)
@@ -131,11 +126,10 @@ TEST(gc_without_python_frames)
     sample(&log, native(&log, ending, log.python, "_PyGC_CollectNoFail"), GC, 1);
     sample(&log, ending, GC, 2);
     sample(&log, 0, GC, 4);
-    char *text = collapsed(&log, false);
+    PT_AUTO_FREE char *text = collapsed(&log, false);
     assert_string_equal(text, "Py_FinalizeEx (libpython3.so);[gc] 2\n"
                               "Py_FinalizeEx (libpython3.so);[gc];_PyGC_CollectNoFail (libpython3.so) 1\n"
                               "[no stack];[gc] 4\n");
-    free(text);
 }
 
 TEST(stacks_are_told_apart_by_gil_on_demand)
@@ -146,10 +140,9 @@ TEST(stacks_are_told_apart_by_gil_on_demand)
         sample(&log, log.outer, KNOWN, 1);
         sample(&log, log.outer, HELD, 2);
         sample(&log, log.outer, 0, 4);
-        char *text = collapsed(&log, gil);
+        PT_AUTO_FREE char *text = collapsed(&log, gil);
         assert_string_equal(text, gil ? "GIL held;outer (x.py:1) 2\nGIL not held;outer (x.py:1) 1\n"
                                         "GIL unknown;outer (x.py:1) 4\n"
                                       : "outer (x.py:1) 7\n");
-        free(text);
     }
 }

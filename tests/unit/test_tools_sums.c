@@ -1,12 +1,10 @@
 /* The sums of a process, of parts that are many, or lie. */
-#include "log_fixture.h"
-#include "tools/model/model.h"
+#include "profile_fixture.h"
 #include "tools/view/summary.h"
-#include "unit.h"
 
 static void put_earlier(struct fixture *log, const struct fixture_account *accounts)
 {
-    struct fixture_bytes payload = {0};
+    AUTO_BYTES payload = {0};
     for (; accounts->key; accounts++) {
         struct fixture_bytes value = {0};
         fixture_varint(&value, accounts->value);
@@ -16,19 +14,15 @@ static void put_earlier(struct fixture *log, const struct fixture_account *accou
         free(value.data);
     }
     fixture_block(log, PP_BLOCK_EARLIER, payload.data, payload.length);
-    free(payload.data);
 }
 
 /* 1 us in this part, and 1 us before it in one that is missing. */
 static void append_part(struct fixture_bytes *file, uint64_t number)
 {
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", number, 7, 0});
+    AUTO_FIXTURE log = fixture_of(&(struct fixture_process){"r", "same", "/", "3.12.0", "/bin/python", number, 7, 0});
     put_earlier(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 2000 * number + 1000}, {0, 0}});
     fixture_accounting(&log, (const struct fixture_account[]){{PP_ACCOUNT_CPU_NS, 2000 * number + 2000}, {0, 0}});
     fixture_append(file, log.file.data, log.file.length);
-    fixture_end(&log);
 }
 
 static void read_growing(struct pt_profile *profile, const struct fixture_bytes *file)
@@ -52,7 +46,7 @@ TEST(many_parts_in_any_order_add_up)
     for (uint64_t number = 0; number < PARTS; number++)
         append_part(&file, PARTS - 1 - number);
     for (int growing = 0; growing < 2; growing++) {
-        struct pt_profile *profile = pt_profile_new(&(struct pt_load_request){.usage = true});
+        AUTO_PROFILE *profile = pt_profile_new(&(struct pt_load_request){.usage = true});
         if (growing)
             read_growing(profile, &file);
         else
@@ -62,7 +56,6 @@ TEST(many_parts_in_any_order_add_up)
         assert_int_equal(profile->processes.items[0].parts.count, PARTS);
         assert_int_equal(pt_profile_accounting(profile).cpu_ns, 1000 * PARTS);
         assert_int_equal(pt_summary_missing_ns(profile, PT_NONE), 1000 * PARTS);
-        pt_profile_free(profile);
     }
     free(file.data);
 }
@@ -71,7 +64,7 @@ TEST(many_parts_in_any_order_add_up)
 static struct pt_process read_one(const struct fixture_account *earlier, const char *instance, size_t cut)
 {
     struct fixture log;
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     fixture_begin(&log);
     if (instance)
         fixture_process(&log, &(struct fixture_process){"r", instance, "/", "3.12.0", "/bin/python", 1, 7, 0});
@@ -87,7 +80,6 @@ static struct pt_process read_one(const struct fixture_account *earlier, const c
     assert_int_equal(profile->processes.count, 1);
     struct pt_process process = profile->processes.items[0];
     fixture_end(&log);
-    pt_profile_free(profile);
     return process;
 }
 

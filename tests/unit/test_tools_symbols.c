@@ -1,13 +1,12 @@
 /* Names by build-id, from this test's own executable, and starts of functions that have none. */
+#include "profile_fixture.h"
 #include "tools/model/frame_text.h"
 #include "tools/symbols/callers.h"
 #include "tools/symbols/eh_frame_hdr.h"
 #include "tools/symbols/symbols.h"
-#include "unit.h"
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <link.h>
-
-#include <elfutils/libdwelf.h>
 
 #define NOWHERE 0x10u /* an address that no function has */
 
@@ -77,10 +76,9 @@ TEST(a_function_of_the_right_file_gets_its_name)
     if (!self.build_id_length)
         skip();
     uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self.bias;
-    struct pt_profile *profile = resolved(start + 2, true, 0);
+    AUTO_PROFILE *profile = resolved(start + 2, true, 0);
     assert_string_equal(pt_string(profile, profile->frames.items[0].symbol), "pyprof_test_named_function");
     assert_int_equal(profile->frames.items[0].symbol_offset, 2);
-    pt_profile_free(profile);
 }
 
 TEST(another_build_is_not_believed)
@@ -88,26 +86,23 @@ TEST(another_build_is_not_believed)
     if (!self.build_id_length)
         skip();
     uint64_t start = (uint64_t)(uintptr_t)pyprof_test_named_function - self.bias;
-    struct pt_profile *profile = resolved(start, false, 0);
+    AUTO_PROFILE *profile = resolved(start, false, 0);
     assert_int_equal(profile->frames.items[0].symbol, 0);
     assert_int_equal(profile->frames.items[0].symbol_offset, 0);
-    pt_profile_free(profile);
 }
 
 TEST(nameless_functions_go_by_their_start)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     uint32_t module = pt_add_module(profile, &(struct pt_module){.path = pt_intern_text(profile, "/lib/libx.so.1")});
     struct pt_frame frame = {.kind = PP_FRAME_NATIVE, .subject = module, .address = 0x1234, .symbol_offset = 0x34};
     uint32_t number = pt_add_frame(profile, &frame);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_frame_text(&text, profile, number, false);
     assert_string_equal(text.data, "0x1200 (libx.so.1)");
     pt_buffer_clear(&text);
     pt_frame_text(&text, profile, number, true);
     assert_string_equal(text.data, "0x1234 (libx.so.1)");
-    pt_buffer_free(&text);
-    pt_profile_free(profile);
 }
 
 void _fini(void); /* the C runtime's */
@@ -149,15 +144,14 @@ static void add_stack(struct pt_profile *profile, const uint32_t frames[3], uint
 
 static void assert_text(const struct pt_profile *profile, uint32_t frame, const char *wanted)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     pt_frame_text(&text, profile, frame, false);
     assert_string_equal(text.data, wanted);
-    pt_buffer_free(&text);
 }
 
 TEST(functions_without_a_name_have_their_callers)
 {
-    struct pt_profile *profile = pt_profile_new(NULL);
+    AUTO_PROFILE *profile = pt_profile_new(NULL);
     uint32_t deflate = native(profile, "/lib/libz.so.1", 0x100, "deflate.part.0"),
              inflate = native(profile, "/lib/libz.so.1", 0x200, "inflate"),
              other = native(profile, "/lib/libc.so.6", 0x300, "qsort"),
@@ -180,5 +174,4 @@ TEST(functions_without_a_name_have_their_callers)
     assert_text(profile, many, "0x6000 (libz.so.1)"); /* none of three leads to half of it */
     assert_text(profile, called_back, "0x7000 (libz.so.1)");
     assert_text(profile, inflate, "inflate (libz.so.1)");
-    pt_profile_free(profile);
 }

@@ -1,8 +1,7 @@
 /* Whose processes `pyprof top PID` shows. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/load/follow.h"
 #include "tools/top/target.h"
-#include "unit.h"
 
 #define TEXT(text) ((struct pt_text){(text), strlen(text)})
 
@@ -62,7 +61,7 @@ TEST(of_another_boot_or_older_is_none)
 static void write_log(uint64_t pid, uint64_t ppid)
 {
     char name[128], instance[16];
-    struct fixture log;
+    AUTO_FIXTURE log;
     snprintf(instance, sizeof instance, "i%d", (int)pid);
     snprintf(name, sizeof name, "%d-1.pyprof", (int)pid);
     fixture_begin(&log);
@@ -71,7 +70,6 @@ static void write_log(uint64_t pid, uint64_t ppid)
     fixture_sample(&log, fixture_thread(&log, pid, "t"), fixture_node(&log, 0, fixture_pseudo(&log, "[gc]")), 0, 0, 1,
                    10);
     fixture_write(name, log.file.data, log.file.length);
-    fixture_end(&log);
 }
 
 /* 5 is the parent of 40, that of 30, that of 2; 6 and its child 3 are others. 40 comes last. */

@@ -76,7 +76,7 @@ TEST(without_a_request_there_are_sums_only)
 {
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {.keep = keep};
-        struct pt_profile *profile = loaded(&request, true);
+        AUTO_PROFILE *profile = loaded(&request, true);
         assert_int_equal(pt_profile_cpu_ns(profile), 2 * PROCESS_NS);
         assert_int_equal(profile->traces.count, 2);
         assert_string_equal(pt_string(profile, pt_costliest_trace(profile)->id), first_id);
@@ -84,7 +84,6 @@ TEST(without_a_request_there_are_sums_only)
         assert_int_equal(pt_costliest_trace(profile)->cpu_ns, 2 * (5 * SAMPLE_NS + 1));
         for (uint32_t i = 0; i < profile->samples.count; i++)
             assert_false(profile->samples.items[i].state & PT_STATE_TRACED);
-        pt_profile_free(profile);
     }
 }
 
@@ -95,7 +94,7 @@ TEST(a_trace_has_its_samples_and_their_times)
     for (enum pt_keep keep = PT_KEEP_SAMPLES; keep <= PT_KEEP_STACKS; keep++) {
         const struct pt_load_request request = {
             .keep = keep, .traces = PT_TRACES_ONLY, .select.trace = "0000000000000000ABCDe", .messages = &messages};
-        struct pt_profile *profile = loaded(&request, true);
+        AUTO_PROFILE *profile = loaded(&request, true);
         assert_true(pt_select(profile));
         assert_true(profile->selected);
         assert_int_equal(profile->whole_ns, 2 * PROCESS_NS);
@@ -109,7 +108,6 @@ TEST(a_trace_has_its_samples_and_their_times)
             const char *span = pt_string(profile, pt_trace_ids_of(profile, sample).span);
             assert_string_equal(span, i % 5 < 3 ? "0000000000000001" : "0000000000000002");
         }
-        pt_profile_free(profile);
     }
 }
 
@@ -124,10 +122,9 @@ TEST(an_id_must_be_of_one_trace)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         const struct pt_load_request request = {
             .traces = PT_TRACES_ONLY, .select.trace = wrong[i].id, .messages = &messages};
-        struct pt_profile *profile = loaded(&request, true);
+        AUTO_PROFILE *profile = loaded(&request, true);
         assert_false(pt_select(profile));
         assert_non_null(strstr(said, wrong[i].said));
-        pt_profile_free(profile);
     }
     assert_null(strstr(said, first_id));
 }
@@ -135,13 +132,10 @@ TEST(an_id_must_be_of_one_trace)
 TEST(a_profile_without_traces_says_so)
 {
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace", .messages = &messages};
-    struct fixture log;
-    fixture_begin(&log);
-    fixture_process(&log, &(struct fixture_process){"run", "one", "/srv", NULL, NULL, 0, 7, 0});
-    struct pt_profile *profile = profile_of(&log, &request);
+    struct fixture log = fixture_of(&(struct fixture_process){"run", "one", "/srv", NULL, NULL, 0, 7, 0});
+    AUTO_PROFILE *profile = profile_of(&log, &request);
     assert_false(pt_select(profile));
     assert_non_null(strstr(said, "PYPROF_TRACES=0.01"));
-    pt_profile_free(profile);
 }
 
 TEST(traces_are_selected_like_all_samples)
@@ -164,18 +158,17 @@ TEST(traces_are_selected_like_all_samples)
     };
     for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) {
         const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .select = wanted[i].select};
-        struct pt_profile *profile = loaded(&request, true);
+        AUTO_PROFILE *profile = loaded(&request, true);
         assert_true(pt_select(profile));
         if (profile->samples.count != wanted[i].samples)
             fail_msg("%zu: %" PRIu32 " samples", i, profile->samples.count);
-        pt_profile_free(profile);
     }
 }
 
 TEST(traces_are_a_group)
 {
     const struct pt_load_request request = {.traces = PT_TRACES_ONLY, .by = "trace"};
-    struct pt_profile *profile = loaded(&request, true);
+    AUTO_PROFILE *profile = loaded(&request, true);
     uint64_t ns[2] = {0, 0};
     assert_true(pt_select(profile));
     struct pt_group group = pt_group_by(profile, "trace");
@@ -188,7 +181,6 @@ TEST(traces_are_a_group)
     assert_int_equal(ns[0], 2 * (5 * SAMPLE_NS + 1));
     assert_int_equal(ns[1], 2 * SAMPLE_NS);
     pt_group_free(&group);
-    pt_profile_free(profile);
 }
 
 /* Returns the CPU time and the count of single samples, or of sums. */
@@ -209,7 +201,7 @@ static uint64_t ns_of(const struct pt_profile *profile, bool traced, uint64_t *c
 TEST(apart_the_sum_is_the_same)
 {
     const struct pt_load_request request = {.traces = PT_TRACES_APART}, twice = {.traces = PT_TRACES_BESIDE};
-    struct pt_profile *profile = loaded(&request, true), *beside = loaded(&twice, true);
+    AUTO_PROFILE *profile = loaded(&request, true), *beside = loaded(&twice, true);
     uint64_t count;
     assert_int_equal(ns_of(profile, true, &count), 2 * (6 * SAMPLE_NS + 1));
     assert_int_equal(count, 12);
@@ -218,21 +210,18 @@ TEST(apart_the_sum_is_the_same)
     assert_int_equal(pt_profile_cpu_ns(profile), 2 * PROCESS_NS);
     assert_int_equal(ns_of(beside, true, &count), 2 * (6 * SAMPLE_NS + 1));
     assert_int_equal(ns_of(beside, false, &count), 2 * PROCESS_NS);
-    pt_profile_free(profile);
-    pt_profile_free(beside);
 }
 
 /* As after damage: single samples are no more than the sums that are left. */
 TEST(without_its_sums_a_sample_has_nothing)
 {
     const struct pt_load_request request = {.traces = PT_TRACES_APART};
-    struct pt_profile *profile = loaded(&request, false);
+    AUTO_PROFILE *profile = loaded(&request, false);
     uint64_t count;
     assert_int_equal(ns_of(profile, true, &count), 2 * (2 * SAMPLE_NS + 1));
     assert_int_equal(count, 4);
     assert_int_equal(ns_of(profile, false, &count), 0);
     assert_int_equal(count, 0);
-    pt_profile_free(profile);
 }
 
 TEST(merged_profiles_have_the_traces_of_both)
@@ -261,13 +250,11 @@ TEST(a_malformed_record_is_counted)
 {
     /* start 0; a record without its ids, and one that is longer than the block */
     static const unsigned char payload[] = {0, 7, 2, 0, 0, 0, 0, 5, 9, 200, 1};
-    struct pt_segment segment;
-    struct fixture log;
+    PT_AUTO(pt_segment_free) struct pt_segment segment;
+    AUTO_FIXTURE log;
     fixture_begin(&log);
     fixture_block(&log, PP_BLOCK_TRACES, payload, sizeof payload);
     assert_int_equal(pt_segment_read(log.file.data, log.file.length, NULL, &segment, NULL), PT_READ_OK);
     assert_int_equal(segment.losses.damaged_records, 2);
     assert_int_equal(segment.losses.unknown_blocks, 0);
-    pt_segment_free(&segment);
-    fixture_end(&log);
 }

@@ -1,17 +1,14 @@
 /* Two threads load profiles at once, as a server does: each has its own messages, nothing is printed, and a bad log
  * ends nothing. Built with SAN=1 and with TSAN=1, too. */
-#include "log_fixture.h"
+#include "profile_fixture.h"
 #include "tools/export/export.h"
 #include "tools/load/load.h"
 #include "tools/symbols/debug_files.h"
-#include "tools/view/call_tree.h"
-#include "unit.h"
+#include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <link.h>
 #include <pthread.h>
 #include <sys/mman.h>
-
-#include <elfutils/libdwelf.h>
 
 #define LOADS 200
 #define BIAS  0x7f0000000000u
@@ -44,7 +41,7 @@ static int note_first(struct dl_phdr_info *info, size_t size, void *bias)
 /* A native function of this program that has no name in the log, called by those of the example. */
 static void write_log(unsigned side, const char *program, const void *build_id, size_t length)
 {
-    struct fixture log;
+    AUTO_FIXTURE log;
     uint64_t bias = 0, address = (uint64_t)(uintptr_t)sides[side].function;
     dl_iterate_phdr(note_first, &bias);
     fixture_example(&log, 100 + side, BIAS);
@@ -57,7 +54,6 @@ static void write_log(unsigned side, const char *program, const void *build_id, 
         log.file.data[log.file.length / 2] ^= 0x41;
         fixture_write("damaged.pyprof", log.file.data, log.file.length);
     }
-    fixture_end(&log);
 }
 
 void before_all(void)
@@ -107,7 +103,7 @@ static void load(struct loader *loader, const char *path, bool good)
                                             .select = {.native = PT_NATIVE_ALL},
                                             .keep = good ? PT_KEEP_STACKS : PT_KEEP_SAMPLES,
                                             .messages = &messages};
-    struct pt_profile *profile = pt_load(&request);
+    AUTO_PROFILE *profile = pt_load(&request);
     loader->loaded += profile != NULL;
     loader->refused += !profile;
     if (profile && good) {
@@ -119,7 +115,6 @@ static void load(struct loader *loader, const char *path, bool good)
         pt_buffer_text(&loader->stacks, text);
         free(text);
     }
-    pt_profile_free(profile);
     free(paths[0]);
 }
 

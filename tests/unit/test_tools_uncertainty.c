@@ -1,8 +1,8 @@
 /* How sure shares are: known values, and how often what is said of random samples is true. */
+#include "profile_fixture.h"
 #include "random.h"
 #include "tools/report/compare.h"
 #include "tools/view/uncertainty.h"
-#include "unit.h"
 #include <math.h>
 
 #define MS      1000000u
@@ -69,7 +69,7 @@ static struct pt_profile *new_profile(uint32_t nodes[STACKS])
 TEST(draws_leave_out_what_was_measured)
 {
     uint32_t nodes[STACKS];
-    struct pt_profile *profile = new_profile(nodes);
+    AUTO_PROFILE *profile = new_profile(nodes);
     const struct pt_sample samples[] = {
         {.node = nodes[0], .count = 3, .cpu_ns = 30 * MS},
         {.node = nodes[1], .count = 1, .cpu_ns = 10 * MS},
@@ -82,7 +82,6 @@ TEST(draws_leave_out_what_was_measured)
     assert_int_equal(draws.count, 4);
     assert_int_equal(draws.ns, 42 * MS);
     ASSERT_NEAR(draws.spread, 1, 1e-9);
-    pt_profile_free(profile);
 }
 
 /* Holm's: 0.01 * 4, 0.012 * 3 and 0.02 * 2 are within 5 %; 0.06 is not, and ends it. */
@@ -152,7 +151,7 @@ TEST(bounds_hold_the_share_as_often_as_they_say)
         for (uint32_t repeat = 0; repeat < REPEATS; repeat++) {
             uint32_t nodes[STACKS];
             uint64_t counts[STACKS] = {0}, ns[STACKS] = {0};
-            struct pt_profile *profile = new_profile(nodes);
+            AUTO_PROFILE *profile = new_profile(nodes);
             for (uint32_t j = 0; j < cases[i].samples; j++) {
                 uint32_t stack = random_below(1000) < cases[i].permille ? 0 : 1 + random_below(STACKS - 1);
                 counts[stack]++;
@@ -165,7 +164,6 @@ TEST(bounds_hold_the_share_as_often_as_they_say)
             held += bounds.low <= cases[i].permille / 1000.0 && bounds.high >= cases[i].permille / 1000.0;
             assert_true(bounds.low <= (double)ns[0] / (double)draws.ns &&
                         (double)ns[0] / (double)draws.ns <= bounds.high);
-            pt_profile_free(profile);
         }
         print_message("%.1f %% of %u samples: the interval holds it in %.1f %%\n", cases[i].permille / 10.0,
                       cases[i].samples, 100.0 * held / REPEATS);
