@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes a private Python environment with the named packages and prints its directory:
 #     tests/venv.sh DIRECTORY PYTHON PACKAGE...
-# Does nothing when that has been done before.
+# Does nothing when that has been done before. What is kept for every checkout, beside the interpreters of roots.sh, is made
+# again after two weeks, with the packages of that day.
 set -eu
 
 directory=$(realpath -m "$1") # its scripts name it
@@ -21,12 +22,19 @@ is_moved() {
     return 1
 }
 
+is_old() {
+    case $directory in
+    */pyprof-tests/venv/*) [ -n "$(find "$stamp" -mtime +13)" ] ;;
+    *) false ;;
+    esac
+}
+
 # Two suites may want the same one at once.
 mkdir -p "$(dirname "$directory")"
 exec 9>"$directory.lock"
 flock 9
 
-if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ] || is_moved; then
+if [ "$(cat "$stamp" 2>/dev/null || true)" != "$python $*" ] || is_moved || is_old; then
     rm -rf "$directory"
     mkdir -p "$directory"
     log=$directory.log

@@ -6,7 +6,7 @@ EXTENSIONS=$("$PYPROF" help export | sed -n 's/^  [a-z-]* *\.\([a-z.-]*\) .*/\1/
 
 # The readers of Python's world, in an environment of their own.
 readers() {
-    "$ROOT/tests/venv.sh" "$BUILD/venv/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err ||
+    "$ROOT/tests/venv.sh" "$VENVS/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err ||
         fail "no readers of formats: $(tail -n 5 venv.err)"
 }
 

@@ -54,7 +54,7 @@ begin_gunicorn() {
 }
 
 other_user() {
-    venv=$(venv_with gunicorn) || fail "$venv"
+    venv=$(VENVS=$BUILD/venv venv_with gunicorn) || fail "$venv" # others cannot read what is in a home
     # The test's own directory is closed to others.
     OUT=$(mktemp -d /var/tmp/pyprof-test-XXXXXX)
     chgrp 65534 "$OUT"

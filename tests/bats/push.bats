@@ -715,7 +715,7 @@ print(os.environ.get("PYPROF_PUSH_HEADERS"))' >out.txt 2>err.txt
     fi
     serve
     record 0.5
-    venv=$("$ROOT/tests/venv.sh" "$BUILD/venv/yaml" /usr/bin/python3 pyyaml) || skip "no PyYAML"
+    venv=$("$ROOT/tests/venv.sh" "$VENVS/yaml" /usr/bin/python3 pyyaml) || skip "no PyYAML"
     "$venv/bin/python" - "$ROOT/contrib" "$PYPROF" "$PORT" <<'PY'
 import re, subprocess, sys, yaml
 contrib, pyprof, port = sys.argv[1:]

@@ -204,7 +204,7 @@ log.write("bare.pyprof")'
 
 # readers: venv has opentelemetry-proto
 readers() {
-    venv=$("$ROOT/tests/venv.sh" "$BUILD/venv/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err) ||
+    venv=$("$ROOT/tests/venv.sh" "$VENVS/formats" /usr/bin/python3 gprof2dot snakeviz opentelemetry-proto 2>venv.err) ||
         fail "no readers of formats: $(tail -n 5 venv.err)"
 }
 

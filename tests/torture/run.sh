@@ -52,10 +52,10 @@ judge() {
 
 # find_package PYTHON VERSION PACKAGE: lets this interpreter find it, if that can be had.
 find_package() {
-    local python=$1 version=$2 package=$3 venv
+    local python=$1 version=$2 package=$3 venv venvs=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests/venv
     unset PYTHONPATH
     "$python" -c "import ${package//-/.}" 2>/dev/null && return
-    if venv=$(tests/venv.sh "$BUILD/venv/$package-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" "$package" 2>/dev/null); then
+    if venv=$(tests/venv.sh "$venvs/$package-$version-$(cksum <<<"$python" | cut -d' ' -f1)" "$python" "$package" 2>/dev/null); then
         PYTHONPATH=$(compgen -G "$venv/lib/python3*/site-packages")
         export PYTHONPATH
     else

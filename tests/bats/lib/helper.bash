@@ -8,6 +8,8 @@ PYPROF=${PYPROF:-$BUILD/pyprof}
 WORKLOADS=$ROOT/tests/workloads
 # Reads what pyprof prints. Which Python runs it does not matter.
 READ="$(command -v /usr/bin/python3 || command -v python3) $ROOT/tests/bats/lib/read.py"
+# Environments of packages: 66 of them, which take a clean checkout minutes to make.
+VENVS=${XDG_CACHE_HOME:-$HOME/.cache}/pyprof-tests/venv
 # What hangs is stopped; a machine that is ten times slower is not what hangs.
 TIMEOUT=${TIMEOUT:-600}
 export ROOT BUILD LIBPYPROF PYPROF WORKLOADS
@@ -284,10 +286,11 @@ cpu_at_least() {
     [ "$1" -ge "$2" ] || cpu_near "$1" "$2" 12 "$3"
 }
 
-# venv_with PACKAGE...: prints the directory of an environment of $PYTHON that has them; kept in the build directory.
+# venv_with PACKAGE...: prints the directory of an environment of $PYTHON that has them; kept in $VENVS.
 venv_with() {
-    local name
-    name=$(tr ' =' '+-' <<<"$*") # env takes what has a = for a variable
-    "$ROOT/tests/venv.sh" "$BUILD/venv/$name-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "$@" 2>venv.err ||
+    local packages name
+    mapfile -t packages < <(printf '%s\n' "$@" | sort)
+    name=$(tr ' =' '+-' <<<"${packages[*]}") # env takes what has a = for a variable
+    "$ROOT/tests/venv.sh" "$VENVS/$name-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "${packages[@]}" 2>venv.err ||
         fail "no $* for $PYTHON: $(tail -n 5 venv.err)"
 }
