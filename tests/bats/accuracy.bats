@@ -51,8 +51,7 @@ print(library.run_native_threads())' >truth.txt
     collapsed >stacks.txt
     seen=$(grep -F 'burn_native (native_threads.so)' stacks.txt | awk '{ n += $NF } END { print n }')
     cpu_near "$seen" "$(cat truth.txt)" 6 "native threads: returned, left, cancelled, detached, deaf to signals"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # measured PROGRAM ARGUMENTS...: runs measured_PROGRAM.py, whose processes print the CPU time that they used. Their sums must close, and hold
@@ -62,8 +61,7 @@ measured() {
     mkdir truth
     profiled "$PYTHON" "$WORKLOADS/measured_$1.py" truth "${@:2}" >printed.txt || fail "$1: status $?: $(cat printed.txt)"
     collapsed >stacks.txt
-    info >info.json
-    reader accounting info.json
+    adds_up
     reader cpu_used truth info.json
 }
 
@@ -107,8 +105,7 @@ without_timers() {
     lines_of stderr.txt 1 'timer_create'
     "$PYPROF" info | unwrapped >info.txt
     grep -q 'without a timer' info.txt || fail "info does not say what is missing: $(cat info.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     reader cpu_used truth info.json
 }
 
@@ -191,8 +188,7 @@ assert odd.leave_beside(8, 2500) == 0"
     odd
     profiled "$PYTHON" -c "$odd
 assert odd.lingering(700) == 0"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # Each uses 3 ms before its end, and 3 ms in its end, where no clock of ours is read any more.
@@ -211,8 +207,7 @@ assert odd.long_ends(60, 3) == 0
 left.append(1)
 for thread in threads:
     thread.join()"
-    info >info.json
-    reader accounting info.json
+    adds_up
     ends=$(reader field info.json thread_exit_ns)
     between 90000000 "$ends" 220000000 "ns in the ends of 60 threads that use 3 ms each there"
 }
@@ -223,8 +218,7 @@ for thread in threads:
 assert odd.on_small_stacks(2, 300, 0) == 0
 assert odd.on_small_stacks(2, 300, 1) == 0" 2>err.txt
     [ "$(grep -c 'too small a stack for a signal' err.txt)" -eq 1 ] || fail "stderr: $(cat err.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted: its stack .*: //p')" -eq 4 ] || fail "not counted: $(cat info.json)"
 }
 
@@ -232,8 +226,7 @@ crowd() {
     odd
     profiled "$PYTHON" -c "$odd
 assert odd.crowd(1500, 3000) == 0"
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader field info.json exited_threads)" -eq 1500 ] || fail "threads: $(reader field info.json exited_threads)"
 }
 
@@ -244,8 +237,7 @@ assert odd.crowd(1500, 3000) == 0"
 
 @test "2,000 threads of 1 ms: each counted once, their CPU is in the functions, the sum closes" {
     profiled "$PYTHON" "$WORKLOADS/churn.py" 2000
-    info >info.json
-    reader accounting info.json
+    adds_up
     # A thread that has been joined may not have left the process when it ends: it is alive then.
     exited=$(reader field info.json exited_threads)
     alive=$(reader field info.json threads)

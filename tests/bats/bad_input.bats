@@ -167,10 +167,8 @@ answers() {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     refuses 2 'a page for the browser is made by: pyprof flame -o x.html' export -o x.html
     for arguments in "-o x.foo" ""; do
-        status=0
         # shellcheck disable=SC2086
-        "$PYPROF" export $arguments 2>err.txt || status=$?
-        [ "$status" -eq 2 ] || fail "status $status"
+        ends_with 2 "$PYPROF" export $arguments 2>err.txt
         grep -qE '^  speedscope +\.speedscope\.json$' err.txt || fail "$(cat err.txt)"
     done
     refuses 2 "[-]-run takes the id of a run or its beginning, not ''" report --run ''
@@ -215,7 +213,5 @@ END
 @test "pyprof: an output that cannot be written is status 1" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.3
     refuses 1 'no/such' export pyprof.out -o no/such/place.pb.gz
-    status=0
-    "$PYPROF" export --format collapsed >/dev/full 2>err.txt || status=$?
-    [ "$status" -eq 1 ] || fail "a full device: status $status, $(cat err.txt)"
+    ends_with 1 "$PYPROF" export --format collapsed >/dev/full 2>err.txt || fail "a full device: $(cat err.txt)"
 }

@@ -23,8 +23,7 @@ share_of() {
     events_permitted
     PYPROF_CLOCK=perf PYPROF_HZ=5000 PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/calls.py" 3 >truth.txt
     read -r calls calculates <truth.txt
-    info >info.json
-    reader accounting info.json
+    adds_up
     # Ticks sample system calls: 750 in 3 s, of which half. 4 sigma.
     truth=$((calls * 1000 / (calls + calculates)))
     between $((truth - 120)) "$(share_of calls)" $((truth + 120)) "permille of system calls, not $truth"
@@ -35,8 +34,7 @@ share_of() {
     for hz in 100 1000; do
         rm -rf pyprof.out
         PYPROF_CLOCK=perf PYPROF_HZ=$hz PYPROF_MAX_OVERHEAD=50 profiled "$PYTHON" "$WORKLOADS/kinds.py" 4 >truth.txt
-        info >info.json
-        reader accounting info.json
+        adds_up
         collapsed >stacks.txt
         all=0
         seen=0
@@ -61,8 +59,7 @@ share_of() {
     for clock in perf auto; do
         rm -rf pyprof.out
         PYPROF_CLOCK=$clock profiled "$PYTHON" "$WORKLOADS/calls.py" 2 step >truth.txt
-        info >info.json
-        reader accounting info.json
+        adds_up
         due=$(($(reader field info.json cpu_ns) / 10000000))
         # random: a few more than are due are no mistake
         between $((due * 4 / 10)) "$(reader field info.json samples)" $((due * 115 / 100)) "samples with $clock"
@@ -86,8 +83,7 @@ shares() {
         rm -rf pyprof.out
         profiled "$PYTHON" "$WORKLOADS/in_step.py" 2 "$threads" >truth.txt
         shares truth.txt
-        info >info.json
-        reader accounting info.json
+        adds_up
         # the first samples are a tick's; beside other programs some more, for each push off the CPU costs a switch
         between 0 "$(reader field info.json uneven_ns)" $(($(reader field info.json cpu_ns) / 2)) "ns sampled at ticks"
     done
@@ -100,8 +96,7 @@ shares() {
 @test "system calls in step with the ticks: the function that the ticks meet has not all of them, the rest is [unsampled]" {
     events_permitted
     profiled "$PYTHON" "$WORKLOADS/in_step.py" 6 1 0.12 >truth.txt
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed --native=none >stacks.txt
     while read -r function ns; do
         seen=$(reader inclusive stacks.txt "$function")
@@ -136,8 +131,7 @@ EOF
     [ "$(reader field info.json uneven_ns)" -gt $(($(reader field info.json cpu_ns) / 3)) ] || fail "an event all the same: $(cat info.json)"
     rm -rf pyprof.out
     PYPROF_CLOCK=perf profiled "$PYTHON" "$WORKLOADS/switches.py" 2
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader field info.json own_ns)" -gt $(($(reader field info.json cpu_ns) / 20)) ] || fail "switches cost nothing: $(cat info.json)"
 }
 
@@ -200,8 +194,7 @@ EOF
 @test "events: RLIMIT_NOFILE is the program's" {
     events_permitted
     [ "$(events no_room)" = "$("$PYTHON" "$WORKLOADS/perf_events.py" no_room)" ] || fail "descriptors left: $(events no_room)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt work)" 3000000000 5 "threads with and without an event"
     grep -q '"clock": *"perf events; kernel ticks for threads whose event RLIMIT_NOFILE does not allow"' info.json ||

@@ -19,8 +19,7 @@ inside() {
 
 whole() {
     [ ! -s out.txt ] || fail "$WHERE: it says: $(cat out.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt use_cpu)" 600000000 15 "use_cpu in two threads, $WHERE"
     rm -rf "${OUT:-pyprof.out}"
@@ -195,8 +194,7 @@ held() {
     eval "$go"
     touch enough
     wait "$pid" || fail "$WHERE: status $?: $(cat out.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     # None of the two seconds is counted.
     truth=$(cut -d' ' -f1 truth)
@@ -288,8 +286,7 @@ time.sleep(2.5)
 use_memory()' >out.txt 2>&1 || status=$?
     [ "$status" -eq 137 ] || fail "status $status: $(cat out.txt)"
     ! grep pyprof: out.txt || fail "it says something"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt use_cpu)" 1000000000 15 "use_cpu before the kernel killed it"
 }

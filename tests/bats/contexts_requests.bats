@@ -367,6 +367,5 @@ END
     done
     ! grep -E ';(labelled_none|by_none) \(' stacks.txt | grep -v '^(none);' || fail "labels that were taken back"
     "$PYPROF" export --format collapsed --by label:kind | grep -q '^a:b;.*labelled_first' || fail "the second label"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }

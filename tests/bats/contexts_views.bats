@@ -373,17 +373,14 @@ END
     service app
     for view in report "report --json" "export --format collapsed" "export --format pprof" "flame -o x.svg" "flame -o x.html" diff; do
         # shellcheck disable=SC2046,SC2086 # words
-        run "$PYPROF" $view --by endpoint plain.pyprof $([ "$view" != diff ] || echo app.pyprof)
-        [ "$status" -eq 1 ] || fail "$view: $status"
+        run -1 "$PYPROF" $view --by endpoint plain.pyprof $([ "$view" != diff ] || echo app.pyprof)
         [[ $output == "pyprof: --by endpoint: no sample has one; they come from Flask, Django, Starlette, FastAPI, aiohttp, Bottle, Quart, Litestar, Falcon, Pyramid, Sanic, Tornado and gRPC, "*". This profile has: --by thread, package" ]] || fail "$view: $output"
         [ ! -e x.svg ] && [ ! -e x.html ]
     done
-    run "$PYPROF" report --by label:shop app.pyprof
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" report --by label:shop app.pyprof
     [[ $output == *"--by label:shop: no sample has one; "*" --by endpoint, task, greenlet, span, label:tenant, thread, package" ]] || fail "$output"
     for word in banana label: Endpoint ""; do
-        run "$PYPROF" report --by "$word" app.pyprof
-        [ "$status" -eq 2 ]
+        run -2 "$PYPROF" report --by "$word" app.pyprof
         [[ $output == *"--by takes 'function', 'endpoint', "*" or 'label:KEY', not '$word'" ]] || fail "$output"
     done
 }
@@ -473,8 +470,7 @@ log.write("odd.pyprof")'
     [ "$(total --not-thread 'gevent|metrics')" = $((WHOLE - 1000000000)) ]
     [ "$(total --not-thread 103)" = $((WHOLE - 200000000)) ]
     [ "$(total --thread 'a' --not-thread '^MainThread$')" = 400000000 ]
-    run "$PYPROF" report --not-thread . app.pyprof
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" report --not-thread . app.pyprof
     [[ $output == *"no sample of 3.66 s CPU fits --not-thread .; threads: MainThread, "* ]] || fail "$output"
 }
 
@@ -505,8 +501,7 @@ for name, imports in (("few", 200), ("many", 900)):
     "$PYPROF" diff --by endpoint --by cpu app.pyprof slower.pyprof >diff.txt
     grep -qE '^ +1\.60 +3\.20 +\+1\.60\*  /checkout$' diff.txt || fail "$(cat diff.txt)"
     ! grep search diff.txt || fail "not slower"
-    run "$PYPROF" diff --by endpoint --by cpu --fail-above 3% app.pyprof slower.pyprof
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" diff --by endpoint --by cpu --fail-above 3% app.pyprof slower.pyprof
     [[ $output == *"slower by 43.8 % of A's CPU: /checkout"* ]] || fail "$output"
     "$PYPROF" diff --json --by endpoint app.pyprof slower.pyprof | /usr/bin/python3 -c '
 import json, sys

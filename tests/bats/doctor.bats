@@ -178,9 +178,7 @@ time.sleep(300)'
     begin env LD_PRELOAD="$LIBPYPROF" "$BUILD/workloads/denied" "$PYTHON" -c "$spin"
     wait_until 60 doctor_says 1 "$pid" 'FAIL timers none is armed.*seccomp'
     kill "$pid"
-    status=0
-    "$BUILD/workloads/denied" "$PYPROF" doctor >doctor.txt || status=$?
-    [ "$status" -eq 1 ] || fail "status $status: $(cat doctor.txt)"
+    ends_with 1 "$BUILD/workloads/denied" "$PYPROF" doctor >doctor.txt || fail "$(cat doctor.txt)"
     says 'FAIL machine a timer cannot be made here.*timer_create'
 }
 
@@ -260,9 +258,7 @@ subprocess.call([sys.executable, '-c', '''$spin'''])"
     doctor 1 "$(cat pid.txt)"
     says "there is no process .*pyprof report --pid $(cat pid.txt)"
     for wrong in abc 0 -1 12x 99999999999 ''; do
-        status=0
-        "$PYPROF" doctor "$wrong" >doctor.txt 2>doctor.err || status=$?
-        [ "$status" -eq 2 ] || fail "'$wrong': status $status"
+        ends_with 2 "$PYPROF" doctor "$wrong" >doctor.txt 2>doctor.err || fail "'$wrong'"
         lines_of doctor.err 1 'pyprof'
     done
     doctor 2 1 2

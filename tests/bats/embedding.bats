@@ -104,8 +104,7 @@ main_ends() {
         embed $mode >out.txt
         [ "$(cat out.txt)" = $'the thread ends\nat exit' ] || fail "$mode: it says: $(cat out.txt)"
         cpu_used goes_on goes_on_further
-        info >info.json
-        reader accounting info.json
+        adds_up
         grep -qF "$mode" info.json || fail "$mode: no command line: $(cat info.json)"
         rm -r pyprof.out
     done

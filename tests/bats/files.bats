@@ -4,8 +4,7 @@ load lib/helper
 
 # sums_close: info.json, and the samples that are there are what it says.
 sums_close() {
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     "$PYTHON" - <<'END_OF_CHECK'
 import json, sys
@@ -335,9 +334,7 @@ for pid in map(int, open("pids.txt").read().split()):
     "$PYPROF" runs --all shared | grep -q 3000001 || fail "$("$PYPROF" runs --all shared)"
     # Nothing but such; and what the directory's owner has written, who is named.
     rm "$(find shared -user 0 -name '*.pyprof')"
-    status=0
-    "$PYPROF" report shared >out.txt 2>err.txt || status=$?
-    [ "$status" -eq 1 ] || fail "status $status: $(cat out.txt)"
+    ends_with 1 "$PYPROF" report shared >out.txt 2>err.txt || fail "$(cat out.txt)"
     lines_of err.txt 1 "left out: run $planted of user 65534"
     chown 65534 shared
     "$PYPROF" report --full shared 2>err.txt | grep -q 3000001 || fail "$(cat err.txt)"
@@ -554,8 +551,7 @@ import resource, time
 resource.setrlimit(resource.RLIMIT_NOFILE, ($limit, $limit))
 while time.process_time() < 1.3:
     sum(range(1000))"
-        info >info.json
-        reader accounting info.json
+        adds_up
         between 0 "$(reader field info.json lost_ns)" 0 "ns lost with $limit"
         between 1250000000 "$(reader field info.json sampled_ns)" 1400000000 "ns sampled with $limit"
     done
@@ -584,8 +580,7 @@ except OSError as error:
     print(os.strerror(error.errno))' >out.txt 2>err.txt
     [ "$(cat out.txt)" = "$(printf 'Too many open files\n19\nToo many open files')" ] || fail "$(cat out.txt)"
     [ ! -s err.txt ] || fail "$(cat err.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     rm chain*.so # pyprof would read their names, too
     collapsed >stacks.txt
     whole=$(printf ';step (chain%d.so)' {0..19})
@@ -604,8 +599,7 @@ while time.process_time() < 1.2:
 print("as without us")' >out.txt 2>err.txt || fail "status $?: $(cat err.txt)"
         [ "$(cat out.txt)" = "as without us" ] || fail "$(cat out.txt)"
         if ! grep -q '^pyprof: no memory to write the profile with' err.txt; then
-            info >info.json
-            reader accounting info.json
+            adds_up
             between 1100000000 "$(reader field info.json cpu_ns)" 1400000000 "ns of CPU without a word"
         fi
     done

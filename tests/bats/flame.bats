@@ -45,15 +45,13 @@ of() {
     "$PYPROF" export --format svg | cmp - f.svg
     head -n 2 f.svg | grep -q '<svg ' || fail "$(head -n 2 f.svg)"
     for name in f.png f.json page pyprof.out/x.pdf; do
-        run "$PYPROF" flame -o "$name"
-        [ "$status" -eq 2 ]
+        run -2 "$PYPROF" flame -o "$name"
         [[ $output == *"$name: flame writes a page (.html) or a picture (.svg)"* ]] || fail "$output"
         [ ! -e "$name" ]
     done
     profile=$(echo pyprof.out/*)
     before=$(cksum <"$profile")
-    run "$PYPROF" flame -o "$profile" pyprof.out
-    [ "$status" -eq 2 ]
+    run -2 "$PYPROF" flame -o "$profile" pyprof.out
     [ "$(cksum <"$profile")" = "$before" ] || fail "the profile is gone"
     "$PYPROF" flame -o /dev/null
 }
@@ -93,13 +91,10 @@ over_time() {
 
 @test "flame: what cannot be is said" {
     spin
-    run "$PYPROF" flame --diff pyprof.out pyprof.out -o page.html
-    [ "$status" -eq 2 ]
+    run -2 "$PYPROF" flame --diff pyprof.out pyprof.out -o page.html
     [[ $output == *"pyprof diff -o FILE.html BASE NEW"* ]] || fail "$output"
-    run "$PYPROF" flame nowhere -o page.html
-    [ "$status" -eq 1 ]
-    run "$PYPROF" flame -o nowhere/page.html
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" flame nowhere -o page.html
+    run -1 "$PYPROF" flame -o nowhere/page.html
     [[ $output == *"cannot write nowhere/page.html"* ]] || fail "$output"
     [ ! -e page.html ]
 }

@@ -16,8 +16,7 @@ parent_and_child() {
     cpu_near "$(reader inclusive stacks.txt before_fork)" "$(ns before_fork)" 6 "before_fork, once"
     cpu_near "$(reader inclusive stacks.txt in_child)" "$(ns in_child)" 6 "in_child"
     cpu_near "$(reader inclusive stacks.txt after_fork)" "$(ns after_fork)" 6 "after_fork"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # bats test_tags=core
@@ -51,8 +50,7 @@ pool() {
     spent=$(profiled "$PYTHON" "$WORKLOADS/pool.py" "$1")
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt pool_job)" "$spent" 5 "pool_job by $1"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "multiprocessing: the pool's CPU is in the merged profile (fork, spawn, forkserver)" {
@@ -117,8 +115,7 @@ if how == "abort":
 signal.raise_signal(signal.SIGTERM) if how == "raise" else os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGTERM)
 goes_on()' "$1" 2>/dev/null || status=$?
     [ "$status" -eq "$2" ] || fail "$1: status $status, expected $2"
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(grep -c '"ended": true' info.json)" -eq 1 ] || fail "$1: not ended: $(cat info.json)"
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt burn_before)" 300000000 10 "burn_before, $1"
@@ -193,8 +190,7 @@ END
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt first_image)" 2500000000 4 "before exec"
     cpu_near "$(reader inclusive stacks.txt second_image)" 300000000 6 "after exec"
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(grep -c '"ended": true' info.json)" -eq 2 ] || fail "not both have ended: $(cat info.json)"
     # The pid's clock goes on across exec; what the first image used is not the second's.
     between $((all - all / 8)) "$(reader field info.json cpu_ns)" $((all + all / 8)) "cpu_ns of both"
@@ -208,8 +204,7 @@ END
     collapsed >stacks.txt
     # An exec that fails ends nothing.
     cpu_near "$(reader inclusive stacks.txt goes_on)" 1200000000 5 "after exec has failed"
-    info >info.json
-    reader accounting info.json
+    adds_up
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
@@ -223,8 +218,7 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
     collapsed >stacks.txt
     seen=$(grep -F 'burn_in_raw_child (raw_fork.so)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
     # Its timer comes with the flush thread, which takes long to begin where all is slow: of what is sampled it has all.
-    info >info.json
-    reader accounting info.json
+    adds_up
     sampled=$("$PYTHON" -c 'import json
 parent, child = sorted(json.load(open("info.json"))["processes"], key=lambda process: process["pid"])
 print(child["sampled_ns"])')
@@ -357,8 +351,7 @@ for leave in sys.exit, os._exit:
     status = os.waitpid(pid, 0)[1]
     assert status == 0, (leave, status)
 assert met, "no signal came in time"'
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # Right after a flush there is hardly anything to write but that.
@@ -380,8 +373,7 @@ if left:
     os.execv(sys.executable, [sys.executable, "execs.py", str(left - 1)])
 END
     profiled "$PYTHON" execs.py 3
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(grep -c '"ended": true' info.json)" -eq 4 ] || fail "not all four have ended: $(cat info.json)"
 }
 
@@ -393,8 +385,7 @@ until = time.monotonic() + 2.2
 while time.monotonic() < until:
     sum(range(1000))
 os.execv("/bin/true", ["true"])'
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(grep -c '"ended": true' info.json)" -eq 1 ] || fail "not ended: $(cat info.json)"
 }
 
@@ -435,8 +426,7 @@ burn_after_forks()
 assert change == 0 and min(took) < 0.4, f"signals {change:x} changed, {took} s for later forks"' "$1"
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt burn_after_forks)" 1200000000 8 "after forks that met"
-    info >info.json
-    reader accounting info.json
+    adds_up
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 
@@ -460,8 +450,7 @@ long = forks.beside_loader(1, ctypes.c_double(1.4))
 assert max(took, long) < 2, f"ends of children took {took:.2f} and {long:.2f} s"'
     collapsed >stacks.txt
     cpu_near "$(awk '/burn_in_child/ { n += $NF } END { print n + 0 }' stacks.txt)" 1760000000 10 "in the children"
-    info >info.json
-    reader accounting info.json
+    adds_up
     ! grep -q '"ended": false' info.json || fail "not ended: $(cat info.json)"
 }
 

@@ -29,8 +29,7 @@ goes() {
     PYPROF_HZ=1000 GODEBUG=${GODEBUG:-} "${PRELOAD[@]}" "$PYTHON" "$BATS_FILE_TMPDIR/in_go.py" "$BATS_FILE_TMPDIR/libgo.so" \
         "$SECONDS_EACH" "$@" >out.txt 2>&1 || fail "status $?: $(head -n 30 out.txt)"
     [ "$(cat out.txt)" = "done" ] || fail "it says: $(head -n 30 out.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     grep -qE 'main\.deep \(libgo\.so\) [0-9]+$' stacks.txt || fail "Go's functions are not there: $(head -n 5 stacks.txt)"
     reader stacks stacks.txt 'here \(.*in_go\.py:\d+\)' 'main\.deep \(libgo\.so\)'

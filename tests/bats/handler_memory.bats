@@ -18,8 +18,7 @@ odd = ctypes.CDLL(directory + 'odd_memory.so')
 use = ctypes.CDLL(directory + 'stack_use.so')
 loops = ctypes.c_long(150000000)
 $1" 2>err.txt || fail "status $?: $(cat err.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 deleted_state() {
@@ -143,8 +142,7 @@ all_of_them()
 thread = threading.Thread(target=all_of_them)
 thread.start()
 thread.join()' "$BATS_FILE_TMPDIR/coroutine.so"
-    info >info.json
-    reader accounting info.json
+    adds_up
     reader truncated info.json >truncated.txt
     ! grep -iE 'torn|bad stack' truncated.txt || fail "$(cat truncated.txt)"
     for function in coroutine python_there signal_stack; do

@@ -168,8 +168,7 @@ library = ctypes.CDLL("./hostile.so")
 end = time.thread_time() + 1.2
 while time.thread_time() < end:
     library.run(10000000)'
-    info >info.json
-    reader accounting info.json
+    adds_up
     grep -q '"ended": true' info.json || fail "the profile has no end: $(cat info.json)"
     collapsed >stacks.txt
     cpu_near "$(awk '/;made_here \(jit\) [0-9]+$/ { n += $NF } END { print n + 0 }' stacks.txt)" 1200000000 20 made_here

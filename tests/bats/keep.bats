@@ -28,13 +28,11 @@ ns() {
     [ "$(ns --from 2950s)" = "$last" ]
     [ $(($(ns --to -10m) + last)) -eq "$(ns)" ]
     [ $(($(ns --from -30m --to -12m7s) + $(ns --from -12m7s --to -400s))) -eq "$(ns --from -30m --to -400s)" ]
-    run "$PYPROF" report --from yesterday fleet
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" report --from yesterday fleet
     [[ $output =~ "no sample of ".*" fits --from "[0-9-]+T00:00:00 ]] || fail "$output"
     for wrong in "--from 25:00" "--from tomorrow" "--to 0" "--last 0" "--last 5m --from 10s" "--from -1m --to -2m" "--from 2023-11-15 --to 2023-11-14"; do
         # shellcheck disable=SC2086
-        run "$PYPROF" report $wrong fleet
-        [ "$status" -eq 2 ] || fail "$wrong: $output"
+        run -2 "$PYPROF" report $wrong fleet
         [ "${#lines[@]}" -eq 1 ] || fail "$wrong: $output"
     done
     "$PYPROF" report --last 10m fleet | grep -qE '^Selected: 2023-11-14 23:02:30 to 23:12:30, 1\.00 s of 1\.[01]0 s CPU, 0\.00 of 2 cores$' ||
@@ -188,13 +186,11 @@ bytes() {
     (
         trap '' XFSZ
         ulimit -f 0
-        run "$PYPROF" compact fleet
-        [ "$status" -eq 1 ]
+        run -1 "$PYPROF" compact fleet
         [[ ${#lines[@]} -eq 1 && $output == *"cannot be replaced: File too large"* ]] || fail "$output"
     ) 2>&1
     [ -z "$(find fleet -name '*.compacting')" ]
-    run "$PYPROF" compact fleet
-    [ "$status" -eq 0 ]
+    run -0 "$PYPROF" compact fleet
     sha256sum --quiet -c was.txt
     [ -L fleet/1000-1700000000000000000-00000000.pyprof ]
     [[ $output == *"compacted 1 file: "* ]] || fail "$output"
@@ -204,14 +200,12 @@ bytes() {
         touch -d 2023-11-20 fleet/$pid-*
     done
     mkdir fleet/1003-1700000000000000000-00000003.pyprof.compacting
-    run "$PYPROF" compact fleet
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" compact fleet
     [[ $output == *"00000003.pyprof: cannot be replaced: "*"compacted 1 file: "* ]] || fail "$output"
     rm -r fleet/*.compacting
     flock fleet "$PYPROF" compact fleet >out.txt 2>&1 && fail "$(cat out.txt)"
     grep -q 'another compaction is at work there' out.txt || fail "$(cat out.txt)"
-    run "$PYPROF" compact nowhere
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" compact nowhere
     [[ $output == "pyprof: nowhere: "* && ${#lines[@]} -eq 1 ]] || fail "$output"
     # Of a process that runs, however long it has been silent.
     PYPROF_OUT=live LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'import time; sum(range(9_000_000)); time.sleep(60)' &

@@ -64,8 +64,7 @@ while time.time() < stop:
     assert os.waitpid(pid, 0)[1] == 0
     children += 1
 print(children)'
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # What was unloaded is forgotten.
@@ -76,8 +75,7 @@ print(children)'
     done
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_churn.py" ./libnative_churn.so ./libplug 1 >truth.txt
     used libunwind
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # What daemons do: libunwind's descriptors are closed, and their numbers the program's own, which is to find in its pipe
@@ -113,8 +111,7 @@ files = [os.open("file%d" % i, os.O_RDWR) for i in range(20)]
 busy()
 assert [os.fstat(file).st_size for file in files] == [0] * 20' 2>err.txt || fail "$(cat err.txt)"
     lines_of err.txt 1 '^pyprof: PYPROF_UNWIND=libunwind: the program has closed the pipe that it needs: using the own unwind rows$'
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "libunwind that cannot be loaded: one line, and unwind rows" {

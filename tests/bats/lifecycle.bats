@@ -255,8 +255,7 @@ END
     fsfreeze -u "$BATS_TEST_TMPDIR/disk"
     touch thawed
     wait "$pid"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt burn_frozen)" 1300000000 8 "while the disk stood still"
 }
@@ -276,8 +275,7 @@ END
 
 @test "the main thread leaves by pthread_exit: the process ends with its last thread, nothing counts twice" {
     profiled "$PYTHON" "$WORKLOADS/main_exits.py" >truth.txt
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader field info.json exited_threads)" -eq 2 ] || fail "not two ended threads: $(cat info.json)"
     truth=$(cat truth.txt)
     between $((truth - truth / 1000)) $(($(reader field info.json cpu_ns) + $(reader field info.json before_start_ns))) $((truth + 300000000)) "the process clock"
@@ -297,8 +295,7 @@ if os.fork():
     os.wait()
 else:
     spin(0.3)'
-        info >info.json
-        reader accounting info.json
+        adds_up
         [ "$(find pyprof.out -name '*.pyprof' | wc -l)" -eq 2 ] || fail "$both: $(ls pyprof.out)"
     done
 }
@@ -331,8 +328,7 @@ END
         profiled LD_LIBRARY_PATH="$BUILD" PYTHONHOME="$("$PYTHON" -c 'import sys; print(sys.base_prefix)')" "./$program" -c '
 import time
 while time.process_time() < 0.3: sum(range(1000))'
-        info >info.json
-        reader accounting info.json
+        adds_up
         between 250000000 "$(reader field info.json cpu_ns)" 500000000 "ns of $program"
     done
 }

@@ -16,8 +16,7 @@ churned() {
     PYPROF_HZ=1000 TIMEOUT=600 LIBPYPROF=$LIBPYPROF${allocator:+:$allocator} profiled "$PYTHON" \
         "$WORKLOADS/native_churn.py" "$BATS_FILE_TMPDIR/libnative_churn.so" "$BATS_FILE_TMPDIR/libplug" "$seconds" >truth.txt
     collapsed >stacks.txt
-    info >info.json
-    reader accounting info.json
+    adds_up
     while read -r kind ns; do
         cpu_near "$(reader inclusive stacks.txt "$kind")" "$ns" 12 "$kind with ${allocator:-libc}"
     done <truth.txt

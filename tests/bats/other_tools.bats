@@ -113,8 +113,7 @@ print(sum(used), file=open("truth", "w"))' >out.txt 2>&1 3>&- &
     touch detached
     wait "$pid" || fail "$BESIDE: status $?: $(cat out.txt)"
     grep -q 'detached' gdb.txt || fail "gdb: $(cat gdb.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt use_cpu)" "$(cat truth)" 10 "use_cpu, $BESIDE"
 }
@@ -191,8 +190,7 @@ for _ in range(3):
     libc.dlclose(handle)
 END
     quiet_host profiled "$PYTHON" apart.py
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     share=$(reader share stacks.txt 'use_cpu \(.*apart\.py:\d+\)')
     between $((50 - $(few 2))) "$share" 100 "percent below use_cpu"

@@ -99,9 +99,7 @@ refused() {
 
 # usage ARGUMENTS...: status 2 after one line.
 usage() {
-    local status=0
-    "$PYPROF" "$@" 2>usage.err || status=$?
-    [ "$status" -eq 2 ] || fail "status $status of $*"
+    ends_with 2 "$PYPROF" "$@" 2>usage.err || fail "$*"
     [ "$(wc -l <usage.err)" -eq 1 ] || fail "$(cat usage.err)"
 }
 
@@ -702,9 +700,7 @@ print(os.environ.get("PYPROF_PUSH_HEADERS"))' >out.txt 2>err.txt
     [ -z "$(find pyprof.out -name '*.state*')" ]
     # without a server the command is as without us, and what was not sent is in the logs
     kill -9 "$SERVER_PID"
-    status=0
-    "$PYPROF" run --push "pyroscope+http://127.0.0.1:$PORT" -- "$PYTHON" -c 'import sys; sum(range(9000000)); sys.exit(7)' 2>err.txt || status=$?
-    [ "$status" -eq 7 ] || fail "status $status: $(cat err.txt)"
+    ends_with 7 "$PYPROF" run --push "pyroscope+http://127.0.0.1:$PORT" -- "$PYTHON" -c 'import sys; sum(range(9000000)); sys.exit(7)' 2>err.txt || fail "$(cat err.txt)"
 }
 
 @test "contrib: the unit, the side-car and the compose file are what systemd, Kubernetes and Docker take, with commands that there are" {

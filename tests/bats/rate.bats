@@ -104,8 +104,7 @@ time.sleep(600)' 3>&- &
     wait_until 60 late_is_written 200000000
     kill -KILL "$pid"
     wait $! || true
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "second by second: the intervals add up to the whole, with context switches and page faults" {
@@ -129,8 +128,7 @@ while time.process_time() < end: sum(range(1000))'
         PYPROF_MAX_OVERHEAD=$overhead profiled "$PYTHON" "$WORKLOADS/short_lives.py" 1000 >truth.txt
         collapsed --native=none >stacks.txt
         truth=$(awk '$1 == "works" { print $2 }' truth.txt)
-        info >info.json
-        reader accounting info.json
+        adds_up
         # estimated from the samples of others: 15 % more than chance of 3 s
         cpu_near "$(reader inclusive stacks.txt works)" "$truth" 20 "work of 3 ms in each of 1,000 threads"
     done

@@ -193,9 +193,7 @@ END
         awk -v column="$column" '/^ +SELF/ { last = 101 } $2 == "s" && $4 == "%" && $6 == "%" { if ($column > last) exit 1; last = $column }' report.txt ||
             fail "not by $sort: $(cat report.txt)"
     done
-    status=0
-    "$PYPROF" report --sort name 2>err.txt || status=$?
-    [ "$status" -eq 2 ] || fail "status $status"
+    ends_with 2 "$PYPROF" report --sort name 2>err.txt
     lines_of err.txt 1 "takes 'self', 'total' or 'cpu-per-request'"
 }
 
@@ -682,9 +680,7 @@ slow_import.use(slow_import.time.process_time() + 0.4)' >app.py
 @test "what fits no sample names the options that were given and what there is" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 0.5
     refused() {
-        local status=0
-        "$PYPROF" report "${@:2}" >out.txt 2>err.txt || status=$?
-        [ "$status" -eq 1 ] || fail "${*:2}: status $status"
+        ends_with 1 "$PYPROF" report "${@:2}" >out.txt 2>err.txt || fail "${*:2}"
         lines_of err.txt 1 "$1"
     }
     refused '^pyprof: no sample of [0-9.]+ s CPU fits --from 99s; the run took [0-9.]+ s$' --from 99

@@ -2,9 +2,7 @@
 load lib/helper
 
 @test "pyprof run: the program's streams and status, where the profile goes, what was recorded and what to type next" {
-    status=0
-    "$PYPROF" run -- "$PYTHON" "$WORKLOADS/output.py" >out.txt 2>err.txt <<<"input" || status=$?
-    [ "$status" -eq 7 ] || fail "status $status, expected the program's 7: $(cat err.txt)"
+    ends_with 7 "$PYPROF" run -- "$PYTHON" "$WORKLOADS/output.py" >out.txt 2>err.txt <<<"input" || fail "$(cat err.txt)"
     grep -q '^out:input' out.txt || fail "stdout: $(cat out.txt)"
     # The program's own line between ours.
     lines_of err.txt 3 '^pyprof: profile goes to .*/pyprof\.out; to watch it run: pyprof top$'
@@ -74,10 +72,8 @@ os.wait()' 2>err.txt
     # A profile of another program where profiles go that cannot be written elsewhere.
     mv elsewhere "$TMPDIR/pyprof-$(id -u)"
     for verb in report info flame runs diff "export --format collapsed" "top --count 1" "annotate spin.py"; do
-        status=0
         # shellcheck disable=SC2086
-        "$PYPROF" $verb >out.txt 2>err.txt || status=$?
-        [ "$status" -eq 1 ] || fail "$verb: status $status"
+        ends_with 1 "$PYPROF" $verb >out.txt 2>err.txt || fail "$verb"
         ! grep -q spin out.txt || fail "$verb: $(cat out.txt)"
         [ "$verb" = "top --count 1" ] || grep -qE "no profile in pyprof.out; the latest in $TMPDIR/pyprof-[0-9]+ is of [0-9]+ (second|minute)s? ago: .*spin" err.txt || fail "$verb: $(cat err.txt)"
         [ "$verb" = "top --count 1" ] || lines_of err.txt 3 "If it is that: pyprof $verb $TMPDIR/pyprof-[0-9]+\$"
@@ -119,9 +115,7 @@ END
     [ -n "$old" ] || skip "no Python 3.6 or 3.7 here"
     "$PYPROF" run -- "$old" -c 'sum(range(9000000))' 2>err.txt
     lines_of err.txt 2 '^pyprof: .* is not profiled: Python 3.[67] is too old; Python 3.8 to 3.15 can be profiled$'
-    status=0
-    "$PYPROF" doctor -- "$old" >out.txt || status=$?
-    [ "$status" -eq 1 ] && grep -q 'FAIL python   Python 3.[67] is too old' out.txt || fail "$status: $(cat out.txt)"
+    ends_with 1 "$PYPROF" doctor -- "$old" >out.txt && grep -q 'FAIL python   Python 3.[67] is too old' out.txt || fail "$(cat out.txt)"
 }
 
 @test "a profile is not overwritten by what is made of it" {
@@ -172,14 +166,10 @@ while True:
         wait_until 60 grep -qx "SIG$name" seen
     done
     kill -TERM "$run"
-    status=0
-    wait "$run" || status=$?
-    [ "$status" -eq 9 ] || fail "status $status: $(cat err.txt)"
+    ends_with 9 wait "$run" || fail "$(cat err.txt)"
     tail -n 1 out.txt | grep -qx 'SIGHUP SIGUSR1 SIGUSR2 SIGWINCH SIGQUIT SIGRTMIN' || fail "$(cat out.txt)"
     # Killed itself: whoever started pyprof sees the same.
-    status=0
-    "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 9)' 2>err.txt || status=$?
-    [ "$status" -eq 137 ] || fail "status $status: $(cat err.txt)"
+    ends_with 137 "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 9)' 2>err.txt || fail "$(cat err.txt)"
     /usr/bin/python3 -c 'import subprocess, sys
 status = subprocess.run(sys.argv[1:], stderr=subprocess.DEVNULL).returncode
 assert status == -15, status' "$PYPROF" run -- "$PYTHON" -c 'import os; os.kill(os.getpid(), 15)'
@@ -239,9 +229,7 @@ END
 @test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {
     echo 'int main(void) { return 3; }' >small.c
     gcc -static -o static small.c
-    status=0
-    "$PYPROF" run -- ./static 2>err.txt || status=$?
-    [ "$status" -eq 3 ] || fail "status $status"
+    ends_with 3 "$PYPROF" run -- ./static 2>err.txt
     lines_of err.txt 2 '^pyprof: \./static is not profiled: .*the program is static'
     tail -n 1 err.txt | grep -q '^pyprof: nothing was profiled: .*the program is static' || fail "$(cat err.txt)"
     "$PYPROF" run --hz 50 -- sleep 0.1 2>err.txt
@@ -289,9 +277,7 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
 }
 
 @test "pyprof run of a program that does not exist: status 127 and one line" {
-    status=0
-    "$PYPROF" run -- ./no-such-program >out.txt 2>err.txt || status=$?
-    [ "$status" -eq 127 ] || fail "status $status"
+    ends_with 127 "$PYPROF" run -- ./no-such-program >out.txt 2>err.txt
     lines_of err.txt 1 '^pyprof: \./no-such-program: command not found$'
     : >"my app.py"
     for script in "my app.py" "./my app.py"; do
@@ -599,8 +585,6 @@ END
     "$PYPROF" report --run "$("$PYPROF" runs | tail -n 1 | cut -c1-8)" | grep -q ' of 3 runs, from ' || fail "by the beginning of their id"
     "$PYPROF" diff >diff.txt
     grep -qE '^[0-9]+ % slower than before: .* of CPU, ± [0-9.]+ % \(3 and 4 runs\)$' diff.txt || fail "$(cat diff.txt)"
-    status=0
-    "$PYPROF" run --repeat 3 -- sh -c 'echo once; exit 3' >out.txt 2>err.txt || status=$?
-    [ "$status" -eq 3 ] && [ "$(cat out.txt)" = once ] || fail "$status $(cat out.txt)"
+    ends_with 3 "$PYPROF" run --repeat 3 -- sh -c 'echo once; exit 3' >out.txt 2>err.txt && [ "$(cat out.txt)" = once ] || fail "$(cat out.txt)"
     grep -q 'failed in run 1 of 3' err.txt || fail "$(cat err.txt)"
 }

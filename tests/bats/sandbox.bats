@@ -17,8 +17,7 @@ FORBIDDEN="222,223,224,226 98 310 434,436,438 310,434,436,438 999 writing naming
         diff plain.txt with.txt
         lines_of with.err 1 'the program installs a seccomp filter: profiling ends here'
         collapsed >stacks.txt
-        info >info.json
-        reader accounting info.json
+        adds_up
         [ "$(reader inclusive stacks.txt before_filter)" -gt 0 ] || fail "nothing before the filter"
         [ "$(reader inclusive stacks.txt behind_filter)" -eq 0 ] || fail "profiled behind the filter"
     done
@@ -40,8 +39,7 @@ FORBIDDEN="222,223,224,226 98 310 434,436,438 310,434,436,438 999 writing naming
     gcc -O1 -shared -fPIC -o sandbox.so "$WORKLOADS/sandbox.c"
     ulimit -Sc 0
     profiled "$PYTHON" "$WORKLOADS/sandboxed_slowly.py" ./sandbox.so 1,18,222,223,226,257,310,98 || fail "killed: $?"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "a seccomp filter after the flush thread could not be made again: the process and its children live" {
@@ -107,8 +105,7 @@ END
     ! grep -qx 'no dispatch' with.txt || skip "no syscall user dispatch here"
     grep -qx 'True' with.txt || fail "$(cat with.txt)"
     lines_of with.err 1 'cannot be interrupted'
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader truncated info.json | sed -n 's/^thread that cannot be interrupted.*: //p')" -eq 1 ] || fail "not counted: $(cat info.json)"
     collapsed >stacks.txt
     [ "$(reader inclusive stacks.txt other)" -gt 0 ] || fail "another thread is not sampled"

@@ -63,8 +63,7 @@ print('lives', os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) if sys.version_i
         for how in $functions; do
             rm -rf pyprof.out
             [ "$(PYPROF_SIGNAL=$own resets "$how")" = "lives 7" ] || fail "$how of every signal, $own"
-            info >info.json
-            reader accounting info.json
+            adds_up
             # It was reset after a twentieth of the time.
             between "$(($(reader field info.json cpu_ns) * 3 / 10))" "$(reader field info.json sampled_ns)" 100000000000 "sampled after $how, $own"
         done
@@ -99,8 +98,7 @@ spin(1)
 os.kill(os.getpid(), signal.SIGURG)
 print(library.handled() - before)" >out.txt
     [ "$(cat out.txt)" = 1 ] || fail "its handler ran $(cat out.txt) times for one signal"
-    info >info.json
-    reader accounting info.json
+    adds_up
     between 1000000000 "$(reader field info.json sampled_ns)" 100000000000 sampled
 }
 
@@ -110,8 +108,7 @@ end = time.thread_time() + 0.5
 while time.thread_time() < end: pass' >gdb.txt 2>&1
     grep -q 'exited normally' gdb.txt || fail "$(cat gdb.txt)"
     ! grep 'received signal' gdb.txt || fail "gdb stops at a tick"
-    info >info.json
-    reader accounting info.json
+    adds_up
     between 2 "$(reader field info.json samples)" 100000 samples # ten a second where the machine meets few ticks
 }
 
@@ -168,8 +165,7 @@ def afterwards():
     end = time.thread_time() + 0.5
     while time.thread_time() < end: pass
 afterwards()"
-    info >info.json
-    reader accounting info.json
+    adds_up
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt afterwards)" 500000000 20 "afterwards"
 }
@@ -222,8 +218,7 @@ END
         rm -rf pyprof.out
         [ "$(profiled "$PYTHON" -c "import ctypes
 print(ctypes.CDLL('./own_signals.so').taken(b'$how'))")" = 1 ] || fail "$how: the signal or the mask is lost"
-        info >info.json
-        reader accounting info.json
+        adds_up
         between "$(($(reader field info.json cpu_ns) / 2))" "$(reader field info.json sampled_ns)" 100000000000 "sampled with $how"
     done
 }
@@ -253,8 +248,7 @@ assert [signal for signal in taken if signal] == [signal.SIGUSR1], taken
 assert not signal.sigpending(), signal.sigpending()'
     collapsed >stacks.txt
     cpu_near "$(reader inclusive stacks.txt at_a_stretch)" 500000000 15 "a thread that waits for every signal"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "a program that blocks SIGURG by name before Python starts goes on taking it, and is sampled" {
@@ -390,8 +384,7 @@ while time.process_time() < end: sum(range(1000))
 raise SystemExit(subprocess.call(["true"]))' 2>other.txt || fail "status $?"
         ticks=$(sed -n 's/.*evictions.bytes = \([0-9]*\).*/\1/p' other.txt | sort -n | tail -n 1)
         between 1 "${ticks:-0}" 1000 "its own ticks"
-        info >info.json
-        reader accounting info.json
+        adds_up
         between 1 "$(reader field info.json samples)" 1000 "samples"
     done
 }

@@ -6,8 +6,7 @@ most_mapped() {
     rm -rf pyprof.out
     PYPROF_HZ=1000 PYPROF_MAX_DISK=8M profiled "$PYTHON" "$WORKLOADS/soak.py" "$PWD/libplug.so" "$1" 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     reader field info.json most_mapped_bytes
 }
 

@@ -330,24 +330,18 @@ END
 }
 
 @test "without a terminal it says what to do; so it does when there is nothing" {
-    run "$PYPROF" top
-    [ "$status" -eq 2 ]
+    run -2 "$PYPROF" top
     [ "$output" = "pyprof: top needs a terminal, on stdin and stdout: 'pyprof top --count 1' prints text" ] || fail "$output"
-    run "$PYPROF" top --count 1
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" top --count 1
     [[ "$output" == "waiting: no profile in pyprof.out yet"* ]] || fail "$output"
-    run "$PYPROF" top --count 1 nowhere
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" top --count 1 nowhere
     [[ "$output" == "waiting: no profile in nowhere yet"* ]] || fail "$output"
     mkdir empty
     echo "no profile at all, but long enough for its header" >empty/1.pyprof
-    run "$PYPROF" top --count 1 empty
-    [ "$status" -eq 1 ]
+    run -1 "$PYPROF" top --count 1 empty
     [[ "$output" == "waiting: nothing in empty is a profile"* ]] || fail "$output"
-    run "$PYPROF" top --count 0
-    [ "$status" -eq 2 ]
-    run "$PYPROF" top --delay 0
-    [ "$status" -eq 2 ]
+    run -2 "$PYPROF" top --count 0
+    run -2 "$PYPROF" top --delay 0
 }
 
 @test "a log that comes in pieces, is cut and goes on: no time is counted twice" {

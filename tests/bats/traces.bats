@@ -42,8 +42,7 @@ one_of_a_hundred() {
 only() {
     served 0.01,only 10000 0.01 50
     grep -q '"left": 0, "not_selected": \[[1-9][0-9]*, [1-9]' traces.json
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 @test "only: what is not selected has no stack, and is counted; sums are equal, and the accounting closes" {
@@ -58,8 +57,7 @@ only() {
 @test "children of fork" {
     served 0.3,only 300 0.3 50 fork
     grep -q '"left": 0, ' traces.json
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # Some CPU in more than a minute; 5 seconds of which timers are to be slow; what ends that; 3 seconds.
@@ -92,8 +90,7 @@ import json, sys
 total = json.load(sys.stdin)["total"]
 print(total)
 assert 100 < total["samples"] < 420, total["samples"]'
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # bats test_tags=long
@@ -286,6 +283,5 @@ for _ in range(25):
     library.pyprof_resume()
 END
     PYPROF_CLOCK=perf PYPROF_TRACES=0.5,only profiled "$PYTHON" pauses.py
-    info >info.json
-    reader accounting info.json
+    adds_up
 }

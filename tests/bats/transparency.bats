@@ -177,8 +177,7 @@ END
     # Where a process may not have one at all, nothing is to be seen.
     seen=$(profiled "$PYTHON" "$WORKLOADS/unshare.py" | sort | uniq -c)
     [ "$seen" = "$plain" ] || fail "without us: $plain; with us: $seen"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # descriptors_of COMMAND_LINE_OF_OWN_DESCRIPTORS [FILTER...]
@@ -193,8 +192,7 @@ descriptors_of() {
     grep -qxF '0 is closed' with.txt || fail "$(cat with.txt)"
     # One file, none that was begun for nothing.
     [ "$(log_files | wc -l)" -eq 1 ] || fail "$(log_files)"
-    info >info.json
-    reader accounting info.json
+    adds_up
 }
 
 # bats test_tags=core

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What all suites share. A suite says `load helper`; each test gets a fresh directory in $BATS_TEST_TMPDIR and runs there.
 
+bats_require_minimum_version 1.5.0 # run -STATUS
 ROOT=$(cd "$BATS_TEST_DIRNAME/../.." && pwd)
 BUILD=$(realpath "${BUILD:-$ROOT/build}")
 LIBPYPROF=$BUILD/libpyprof.so
@@ -146,6 +147,23 @@ until_sampled() {
 
 info() {
     "$PYPROF" info --json "${OUT:-pyprof.out}"
+}
+
+# adds_up: leaves info.json; the sum of every process closes.
+adds_up() {
+    info >info.json
+    reader accounting info.json
+}
+
+# ends_with STATUS COMMAND...: it ends with this status.
+ends_with() {
+    local wanted=$1 status=0
+    shift
+    "$@" || status=$?
+    [ "$status" -eq "$wanted" ] || {
+        echo "status $status, expected $wanted: $*" >&2
+        return 1
+    }
 }
 
 # unwrapped: sentences of stdin on one line, however wide the text was.
