@@ -3,45 +3,14 @@ preload/common/log_format.h."""
 
 import glob
 import os
-import struct
+import sys
 
-FILE_HEADER, BLOCK_HEADER = 16, struct.Struct("<4I")
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "oracles"))
+from wire import blocks, fields, varint
+
 BLOCK_PROCESS, BLOCK_ACCOUNTING, BLOCK_NOTICE = 1, 10, 11
 PROCESS_INSTANCE = 2
 WALL_NS, OWN_NS, HANDLER_SUM_NS = 2, 9, 17
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        value |= (data[at] & 0x7F) << shift
-        shift, at = shift + 7, at + 1
-        if data[at - 1] < 0x80:
-            return value, at
-
-
-def fields(data):
-    """{key: bytes} of a PROCESS or ACCOUNTING block."""
-    found, at = {}, 0
-    while at < len(data):
-        key, at = varint(data, at)
-        length, at = varint(data, at)
-        found[key] = data[at : at + length]
-        at += length
-    return found
-
-
-def blocks(path):
-    with open(path, "rb") as file:
-        data = file.read()
-    at = FILE_HEADER
-    while at + BLOCK_HEADER.size <= len(data):
-        kind, length, _, _ = BLOCK_HEADER.unpack_from(data, at)
-        at += BLOCK_HEADER.size
-        if at + length > len(data):
-            return
-        yield kind, data[at : at + length]
-        at += length
 
 
 def processes(directory):

@@ -12,6 +12,9 @@ import shutil
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "oracles"))
+from wire import message, packed
+
 PERIOD_NS = 10_000_000
 LIBPROFILER = [
     path
@@ -163,65 +166,21 @@ class Ours:
 PEERS = [PySpy(), Austin(), Gperftools(), Ddtrace(), Googlecloudprofiler()]
 
 
-def fields(data):
-    """(number, value) of a protobuf message: ints, and bytes."""
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    at = 0
-    while at < len(data):
-        key = varint()
-        if key & 7 == 0:
-            yield key >> 3, varint()
-        elif key & 7 == 2:
-            length = varint()
-            at += length
-            yield key >> 3, data[at - length : at]
-        else:
-            raise ValueError(f"wire type {key & 7}")
-
-
-def packed(values):
-    """Of a repeated int field, packed or not."""
-    out = []
-    for value in values:
-        if isinstance(value, int):
-            out.append(value)
-        else:
-            number = shift = 0
-            for byte in value:
-                number |= (byte & 127) << shift
-                shift += 7
-                if byte < 128:
-                    out.append(number)
-                    number = shift = 0
-    return out
-
-
 def pprof_stacks(data, kind):
     """[(names root first, value of the sample type)] of a profile.proto."""
     parts = {}
-    for number, value in fields(data):
+    for number, value in message(data):
         parts.setdefault(number, []).append(value)
     strings = [s.decode() for s in parts[6]]
-    column = [strings[dict(fields(t))[1]] for t in parts[1]].index(kind)
-    functions = {f[1]: strings[f.get(2, 0)] for f in (dict(fields(f)) for f in parts.get(5, []))}
+    column = [strings[dict(message(t))[1]] for t in parts[1]].index(kind)
+    functions = {f[1]: strings[f.get(2, 0)] for f in (dict(message(f)) for f in parts.get(5, []))}
     locations = {}
     for location in parts.get(4, []):
-        both = list(fields(location))
-        lines = [dict(fields(value)) for number, value in both if number == 4]
+        both = list(message(location))
+        lines = [dict(message(value)) for number, value in both if number == 4]
         locations[dict(both)[1]] = [functions.get(line.get(1), "") for line in lines]
     for sample in parts.get(2, []):
-        both = list(fields(sample))
+        both = list(message(sample))
         stack = packed([value for number, value in both if number == 1])
         values = packed([value for number, value in both if number == 2])
         names = [bare_name(name) for place in reversed(stack) for name in reversed(locations.get(place, []))]

@@ -9,44 +9,20 @@ import os
 import subprocess
 import sys
 
-
-def fields(message):
-    """[(number, value)] of a protocol buffers message."""
-    at, found = 0, []
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
-    while at < len(message):
-        key = varint()
-        if key & 7 == 0:
-            found.append((key >> 3, varint()))
-        else:
-            size = varint()
-            found.append((key >> 3, message[at : at + size]))
-            at += size
-    return found
+from wire import message
 
 
 def locations(path):
     """{module path: {address: [(linkage name, base name of the file, line)]}}, the innermost function first."""
     with gzip.open(path) as file:
-        profile = fields(file.read())
+        profile = list(message(file.read()))
     strings = [value.decode() for number, value in profile if number == 6]
-    functions = {one[1]: one for one in (dict(fields(value)) for number, value in profile if number == 5)}
-    modules = {one[1]: strings[one[5]] for one in (dict(fields(value)) for number, value in profile if number == 3)}
+    functions = {one[1]: one for one in (dict(message(value)) for number, value in profile if number == 5)}
+    modules = {one[1]: strings[one[5]] for one in (dict(message(value)) for number, value in profile if number == 3)}
     found = {}
-    for location in (fields(value) for number, value in profile if number == 4):
+    for location in (list(message(value)) for number, value in profile if number == 4):
         one, lines = dict(location), []
-        for line in (dict(fields(value)) for number, value in location if number == 4):
+        for line in (dict(message(value)) for number, value in location if number == 4):
             function = functions[line[1]]
             file = strings[function.get(4, 0)] if 2 in line else "?"
             lines.append((strings[function.get(3, 0)], os.path.basename(file), line.get(2, 0)))

@@ -9,6 +9,8 @@ import re
 import struct
 import sys
 
+from wire import blocks, records, varint, varints
+
 STRINGS, MODULES, FRAMES, NODES, SAMPLES = 2, 3, 5, 6, 9
 NATIVE = 1
 PT_LOAD, PT_NOTE, PF_X, NT_GNU_BUILD_ID = 1, 4, 1, 3
@@ -17,38 +19,6 @@ PT_LOAD, PT_NOTE, PF_X, NT_GNU_BUILD_ID = 1, 4, 1, 3
 def need(condition, *what):
     if not condition:
         sys.exit(" ".join(map(str, what)))
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
-def varints(data):
-    at = 0
-    while at < len(data):
-        value, at = varint(data, at)
-        yield value
-
-
-def records(payload, at):
-    while at < len(payload):
-        length, at = varint(payload, at)
-        yield payload[at : at + length]
-        at += length
-
-
-def blocks(path):
-    data, at = open(path, "rb").read(), 16
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        yield kind, data[at + 16 : at + 16 + length]
-        at += 16 + length
 
 
 def mapped_code(path):

@@ -12,8 +12,9 @@ import collections
 import glob
 import gzip
 import json
-import struct
 import sys
+
+from wire import blocks, message, records, varint, varints
 
 TRACES = 14
 
@@ -23,31 +24,15 @@ def need(condition, *what):
         sys.exit(" ".join(map(str, what)))
 
 
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return value, at
-
-
 def records_of(logs):
     """Counts (trace, span, ns since 1970, ns of CPU)."""
     found = collections.Counter()
     for path in logs:
-        data, at = open(path, "rb").read(), 16
-        while at + 16 <= len(data):
-            kind, length = struct.unpack_from("<II", data, at)
-            at += 16
-            block, at = data[at : at + length], at + length
+        for kind, block in blocks(path):
             if kind != TRACES:
                 continue
-            start, place = varint(block, 0)
-            while place < len(block):
-                length, place = varint(block, place)
-                record, place = block[place : place + length], place + length
+            start, at = varint(block, 0)
+            for record in records(block, at):
                 fields, inside = [], 0
                 for _ in range(6):
                     value, inside = varint(record, inside)
@@ -62,28 +47,6 @@ def shown(sums):
     return sums["cpu_ns"] - sums["own_ns"] - sums["difference_ns"]
 
 
-def message(data):
-    """Yields (field, value) of an encoded message: numbers, or bytes."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        if key & 7 == 0:
-            value, at = varint(data, at)
-        else:
-            need(key & 7 == 2, "wire type", key & 7)
-            length, at = varint(data, at)
-            value, at = data[at : at + length], at + length
-        yield key >> 3, value
-
-
-def packed(data):
-    values, at = [], 0
-    while at < len(data):
-        value, at = varint(data, at)
-        values.append(value)
-    return values
-
-
 def pprof_samples(data):
     """Yields (number of locations, [samples, ns], {label: value}) of each sample."""
     fields = list(message(gzip.decompress(data)))
@@ -94,9 +57,9 @@ def pprof_samples(data):
         locations, values, labels = 0, None, {}
         for part, inside in message(value):
             if part == 1:
-                locations = len(packed(inside))
+                locations = len(list(varints(inside)))
             elif part == 2:
-                values = packed(inside)
+                values = list(varints(inside))
             elif part == 3:
                 label = dict(message(inside))
                 key = strings[label[1]]

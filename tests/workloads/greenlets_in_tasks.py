@@ -6,11 +6,7 @@ import time
 
 import greenlet
 
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+from cpu import spin
 
 
 def in_greenlet():

@@ -4,14 +4,10 @@ import resource
 import sys
 import time
 
+from cpu import spin
+
 SECONDS = 1.5
 YOUNG = 0.8
-
-
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 
 
 def dup_and_close(seconds):
@@ -35,7 +31,7 @@ def with_none_left():
         while True:
             opened.append(os.dup(1))
     except OSError:
-        burn(1.3)
+        spin(1.3)
     for fd in opened:
         os.close(fd)
 
@@ -65,7 +61,7 @@ if "young" in sys.argv:
         print(dup_and_close(SECONDS), "others")
     sys.exit()
 open_before = stays_open(0)
-burn(1.2)
+spin(1.2)
 print("0 stays open" if open_before or stays_open(0) else "0 is closed")
 if "numbers" in sys.argv:
     print(dup_and_close(SECONDS), "others")

@@ -9,21 +9,17 @@ import sys
 import time
 import warnings
 
+from cpu import spin
+
 library = ctypes.CDLL(sys.argv[1])
 warnings.simplefilter("ignore")
 
 
-def burn(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        sum(range(1000))
-
-
 def python_waits():
     signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGURG])
-    burn(0.05)
+    spin(0.05)
     os.kill(os.getpid(), signal.SIGURG)
-    burn(0.05)
+    spin(0.05)
     print("sigpending", signal.sigpending(), "sigwait", signal.sigwait([signal.SIGURG]))
     print("sigtimedwait", signal.sigtimedwait([signal.SIGURG], 0.1))
 
@@ -37,7 +33,7 @@ def python_interrupted():
     signal.signal(signal.SIGURG, on_signal)
     read, _ = os.pipe()
     for wait in (lambda: os.read(read, 1), lambda: time.sleep(20), lambda: select.select([read], [], [], 20)):
-        burn(0.02)
+        spin(0.02)
         parent = os.getpid()
         try:
             if os.fork() == 0:
@@ -58,10 +54,10 @@ def python_faulthandler():
         faulthandler.register(signal.SIGURG, file=out, all_threads=True, chain=True)
         for _ in range(20):
             os.kill(os.getpid(), signal.SIGURG)
-            burn(0.005)
+            spin(0.005)
     print("handled", len(got), "unregistered", faulthandler.unregister(signal.SIGURG))
     os.kill(os.getpid(), signal.SIGURG)
-    burn(0.01)
+    spin(0.01)
     print("handled", len(got))
 
 

@@ -9,14 +9,10 @@ import sys
 import threading
 import time
 
+from cpu import spin
+
 NUMBER = 63
 libc = ctypes.CDLL(None)
-
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 
 
 def give_away():

@@ -5,17 +5,16 @@ where they are created; uvloop: its loops.
 
 Prints, as JSON, the CPU time that each of these functions used, by the thread's own clock."""
 import asyncio
-import hashlib
 import json
 import sys
 import threading
-import time
+
+from cpu import computes, hash_without_gil, spin, used
 
 VERSION = sys.version_info[:2]
 SECONDS = float(sys.argv[1])
 HOW = sys.argv.pop(2) if sys.argv[2:] and sys.argv[2] in ("python", "nested", "eager", "uvloop") else ""
 SLICE = 0.004
-used = {}
 
 
 def use_tasks_of_python():
@@ -26,30 +25,6 @@ def use_tasks_of_python():
         for name in "current_task", "_enter_task", "_leave_task", "_swap_current_task":
             setattr(tasks, name, getattr(tasks, "_py_" + name.lstrip("_")))
         asyncio.current_task = tasks.current_task
-
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        for _ in range(200):
-            pass
-
-
-def hash_without_gil(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        hashlib.sha256(b"x" * 300000).digest()
-
-
-def computes(name, work=spin):
-    """A function in_NAME whose time is measured."""
-    space = {"work": work, "used": used, "time": time}
-    exec(f"""def in_{name}(seconds):
-    start = time.thread_time()
-    work(seconds)
-    used["{name}"] = used.get("{name}", 0) + time.thread_time() - start
-""", space)
-    return space["in_" + name]
 
 
 async def rounds(function, seconds):

@@ -2,7 +2,6 @@
 
 Prints, as JSON, the CPU time that each of these functions used, by the thread's own clock."""
 import asyncio
-import hashlib
 import json
 import sys
 import threading
@@ -10,33 +9,10 @@ import time
 
 import trio
 
+from cpu import computes, hash_without_gil, spin, used
+
 SECONDS = float(sys.argv[1])
 SLICE = 0.004
-used = {}
-
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        for _ in range(200):
-            pass
-
-
-def hash_without_gil(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        hashlib.sha256(b"x" * 300000).digest()
-
-
-def computes(name, work=spin):
-    """A function in_NAME whose time is measured."""
-    space = {"work": work, "used": used, "time": time}
-    exec(f"""def in_{name}(seconds):
-    start = time.thread_time()
-    work(seconds)
-    used["{name}"] = used.get("{name}", 0) + time.thread_time() - start
-""", space)
-    return space["in_" + name]
 
 
 async def rounds(function, seconds):

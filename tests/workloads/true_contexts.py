@@ -4,23 +4,11 @@ KIND is gevent, labels or spans. At first, for longer than a second, it only com
 import asyncio
 import sys
 import threading
-import time
+
+from cpu import computes, spin
 
 KIND, SECONDS = sys.argv[1], float(sys.argv[2])
 NAMES = ["one", "two", "three", "four", "five"]
-
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        for _ in range(200):
-            pass
-
-
-def computes(name):
-    space = {"work": spin}
-    exec(f"def in_{name}(seconds):\n    work(seconds)\n", space)
-    return space["in_" + name]
 
 
 def run_gevent(seconds, names):

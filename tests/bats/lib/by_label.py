@@ -8,55 +8,29 @@ import os
 import subprocess
 import sys
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "oracles"))
+from wire import message, varints
+
 SAMPLE, LOCATION, FUNCTION, STRING = 2, 4, 5, 6
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 127) << shift
-        shift += 7
-        if byte < 128:
-            return value, at
-
-
-def fields(data):
-    """Numbers, and bytes of what has a length, by field number."""
-    at = 0
-    while at < len(data):
-        key, at = varint(data, at)
-        value, at = varint(data, at)
-        if key & 7 == 2:
-            value, at = data[at : at + value], at + value
-        yield key >> 3, value
-
-
-def packed(data):
-    at = 0
-    while at < len(data):
-        value, at = varint(data, at)
-        yield value
 
 
 def read(data):
     strings, functions, locations, samples = [], {}, {}, []
-    for number, value in fields(data):
+    for number, value in message(data):
         if number == STRING:
             strings.append(value.decode())
         elif number == FUNCTION:
-            function = dict(fields(value))
+            function = dict(message(value))
             functions[function[1]] = function[2]
         elif number == LOCATION:
-            lines = [dict(fields(line)) for field, line in fields(value) if field == 4]
-            locations[dict(fields(value))[1]] = [line.get(1, 0) for line in lines]
+            lines = [dict(message(line)) for field, line in message(value) if field == 4]
+            locations[dict(message(value))[1]] = [line.get(1, 0) for line in lines]
         elif number == SAMPLE:
-            samples.append(list(fields(value)))
+            samples.append(list(message(value)))
     for sample in samples:
-        stack = [location for field, ids in sample if field == 1 for location in packed(ids)]
-        counts = [count for field, values in sample if field == 2 for count in packed(values)]
-        labels = [dict(fields(label)) for field, label in sample if field == 3]
+        stack = [location for field, ids in sample if field == 1 for location in varints(ids)]
+        counts = [count for field, values in sample if field == 2 for count in varints(values)]
+        labels = [dict(message(label)) for field, label in sample if field == 3]
         names = [strings[functions[function]] for location in stack for function in locations[location] if function]
         yield names, counts, {strings[label[1]]: strings[label.get(2, 0)] for label in labels}
 

@@ -21,6 +21,9 @@ import sys
 import threading
 import time
 
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "oracles"))
+from wire import packed, varint
+
 MAX_UNPACKED, MAX_SAMPLES, MAX_LABELS, MAX_VALUE = 4 << 20, 16000, 30, 2048
 
 
@@ -33,17 +36,6 @@ class Refused(Exception):
 def need(condition, message, status=400):
     if not condition:
         raise Refused(status, message)
-
-
-def varint(data, at):
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return value, at
 
 
 def fields(data):
@@ -62,18 +54,6 @@ def fields(data):
             value, at = data[at : at + length], at + length
         found.setdefault(tag >> 3, []).append(value)
     return found
-
-
-def packed(values):
-    numbers = []
-    for value in values:
-        at = 0
-        while not isinstance(value, int) and at < len(value):
-            number, at = varint(value, at)
-            numbers.append(number)
-        if isinstance(value, int):
-            numbers.append(value)
-    return numbers
 
 
 def one(message, field, default=0):

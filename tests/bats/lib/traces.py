@@ -5,9 +5,12 @@ what CPU they used, so many percent must have samples. REPORT, of `pyprof report
 import collections
 import glob
 import json
+import os
 import re
-import struct
 import sys
+
+sys.path.append(os.path.join(os.path.dirname(__file__), "..", "..", "oracles"))
+import wire
 
 PROCESS, STRINGS, FRAMES, NODES, LABELS, SAMPLES, ACCOUNTING, TRACES = 1, 2, 5, 6, 8, 9, 10, 14
 ESTIMATED, PSEUDO = 4, 3
@@ -21,14 +24,8 @@ class Reader:
         self.data, self.at = data, 0
 
     def varint(self):
-        value = shift = 0
-        while True:
-            byte = self.data[self.at]
-            self.at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
+        value, self.at = wire.varint(self.data, self.at)
+        return value
 
     def svarint(self):
         value = self.varint()
@@ -42,20 +39,6 @@ class Reader:
         while self.at < len(self.data):
             yield Reader(self.bytes(self.varint()))
 
-    def fields(self):
-        while self.at < len(self.data):
-            key = self.varint()
-            yield key, self.bytes(self.varint())
-
-
-def blocks(path):
-    data = open(path, "rb").read()
-    at = 16
-    while at + 16 <= len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        yield kind, Reader(data[at + 16 : at + 16 + length])
-        at += 16 + length
-
 
 def numbered(reader, into, take):
     number = reader.varint()
@@ -65,11 +48,8 @@ def numbered(reader, into, take):
 
 
 def read_labels(record):
-    pairs = {}
-    while record.at < len(record.data):
-        key = record.varint()
-        pairs[key] = record.varint()
-    return pairs
+    numbers = wire.varints(record.data)
+    return dict(zip(numbers, numbers))
 
 
 def read(path):
@@ -77,7 +57,8 @@ def read(path):
     strings, frames, nodes, labels = {0: ""}, {}, {}, {0: {}}
     found, traces, sums = collections.Counter(), [], {}
     cpu = collections.Counter()
-    for kind, reader in blocks(path):
+    for kind, payload in wire.blocks(path):
+        reader = Reader(payload)
         if kind == STRINGS:
             numbered(reader, strings, lambda record: record.data.decode())
         elif kind == FRAMES:
@@ -105,7 +86,7 @@ def read(path):
                 assert abs(when - start) < MAX_NS and int(span, 16) and int(trace, 16), (when, start, trace, span)
                 traces.append((key, ns, trace, span))
         elif kind == ACCOUNTING:
-            sums = {key: Reader(value).varint() for key, value in reader.fields()}
+            sums = {key: Reader(value).varint() for key, value in wire.fields(payload).items()}
 
     def span(key):
         named = {strings[name]: strings[value] for name, value in labels[key[2]].items()}
