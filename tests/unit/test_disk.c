@@ -18,11 +18,6 @@ void before_each(void)
     scratch_make();
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 /* The file was written last when its name says that it was made, `later` seconds after that. */
 static void put_written(const char *name, off_t size, long later)
 {

@@ -81,7 +81,6 @@ TEST(what_is_truncated_is_not_found)
     if (pid == 0)
         _exit(in_child());
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    scratch_remove();
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), FINE);
 }

@@ -55,7 +55,6 @@ void after_each(void)
 {
     pp_slot_become(slot, PP_SLOT_ENDED);
     pp_slot_release(slot);
-    scratch_remove();
 }
 
 /* A sample of 1 ms whose frames nobody has seen before. */

@@ -53,7 +53,6 @@ void before_all(void)
 void after_all(void)
 {
     pp_flush_to_the_end();
-    scratch_remove();
 }
 
 static bool sleeps(int tid)

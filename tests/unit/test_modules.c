@@ -136,11 +136,6 @@ void before_all(void)
     make_library(without_rows, NO_EH_FRAME_HDR);
 }
 
-void after_all(void)
-{
-    scratch_remove();
-}
-
 static uintptr_t load(const char *path, void **handle)
 {
     *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);

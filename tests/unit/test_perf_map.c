@@ -23,7 +23,6 @@ void before_each(void)
 void after_each(void)
 {
     pp_code_ranges_clear(&ranges);
-    scratch_remove();
 }
 
 static void assert_name(uintptr_t address, const char *expected)

@@ -26,11 +26,6 @@ void before_each(void)
     setenv("TMPDIR", scratch_path, 1);
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 static bool append(void)
 {
     pp_buffer_clear(&bytes);

@@ -20,11 +20,6 @@ void before_each(void)
     snprintf(object, sizeof object, "%s/object", scratch_path);
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 static __attribute__((noinline)) int a_static_function(int n)
 {
     __asm__ volatile("");

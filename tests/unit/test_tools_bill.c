@@ -16,11 +16,6 @@ void before_all(void)
     scratch_make();
 }
 
-void after_all(void)
-{
-    scratch_remove();
-}
-
 /* Writes a log of so much CPU time but for its last bytes, and returns its size. */
 static size_t write_log_of(uint64_t cpu_ns, bool exits, size_t cut)
 {

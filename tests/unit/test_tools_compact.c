@@ -35,11 +35,6 @@ void before_each(void)
     scratch_make();
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 /* An hour and a half of a process: threads that are renamed, labels, requests, what was waited for, pauses, a clock
  * that is set back. */
 static void write_log(struct fixture *log)

@@ -22,11 +22,6 @@ void before_each(void)
     scratch_make();
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 static uint64_t now_ns(void)
 {
     struct timespec now;

@@ -33,11 +33,6 @@ void before_each(void)
     scratch_make();
 }
 
-void after_each(void)
-{
-    scratch_remove();
-}
-
 struct log {
     struct fixture fixture;
     uint32_t thread, node, label;

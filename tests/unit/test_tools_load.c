@@ -26,11 +26,6 @@ void before_all(void)
     assert_int_equal(system("mkdir pyprof.out empty useless"), 0);
 }
 
-void after_all(void)
-{
-    scratch_remove();
-}
-
 static void count_message(void *data, const char *text)
 {
     *(uint32_t *)data += *text && !strchr(text, '\n');

@@ -132,5 +132,4 @@ TEST(source_is_shown_when_it_is_what_ran)
     assert_int_equal(source_of(profile, path, "named", 4).state, PT_SOURCE_NEWER);
     assert_int_equal(source_of(profile, "/no/such/file.py", "named", 4).state, PT_SOURCE_MISSING);
     assert_int_equal(source_of(profile, "<string>", "named", 4).state, PT_SOURCE_MISSING);
-    scratch_remove();
 }

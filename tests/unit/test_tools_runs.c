@@ -22,11 +22,6 @@ void before_all(void)
     setenv("TMPDIR", scratch_path, 1);
 }
 
-void after_all(void)
-{
-    scratch_remove();
-}
-
 static void write_log(const struct made *made)
 {
     AUTO_FIXTURE log;

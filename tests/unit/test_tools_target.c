@@ -98,5 +98,4 @@ TEST(children_are_found_whose_logs_come_before_their_parents)
     assert_int_equal(follow->profile->losses.repeated_segments, 0);
     pt_follow_free(follow);
     pt_target_free(&target);
-    scratch_remove();
 }

@@ -74,11 +74,6 @@ void before_all(void)
     assert_true(length > 0);
 }
 
-void after_all(void)
-{
-    scratch_remove();
-}
-
 /* What one thread got; assertions are the main thread's. */
 struct loader {
     unsigned side;

@@ -59,9 +59,9 @@ __attribute__((weak)) void after_each(void);
 __attribute__((weak)) void before_all(void);
 __attribute__((weak)) void after_all(void);
 
-/* The directory for the files of a test. It is the working directory from scratch_make to scratch_remove. */
+/* The directory for the files of a test: the working directory from scratch_make on. It goes with the test, or with all
+ * tests if before_all has made it. */
 extern char scratch_path[];
 void scratch_make(void);
-void scratch_remove(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* Runs the tests that have registered themselves: see unit.h. */
 #include "unit.h"
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/uio.h>
 
 static struct unit_test *first;
@@ -25,30 +26,34 @@ void scratch_make(void)
     assert_int_equal(chdir(scratch_path), 0);
 }
 
-void scratch_remove(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", scratch_path);
-    assert_int_equal(chdir("/") | system(command), 0);
-}
-
 static void run(void **state)
 {
     const struct unit_test *test = *state;
     test->run();
 }
 
-#define FIXTURE(function)                                                                                              \
+static bool scratch_of_all;
+
+static void scratch_remove(void)
+{
+    char command[128];
+    snprintf(command, sizeof command, "rm -rf '%s'", scratch_path);
+    assert_int_equal(*scratch_path ? chdir("/") | system(command) : 0, 0);
+    *scratch_path = '\0';
+}
+
+#define FIXTURE(function, then)                                                                                        \
     static int run_##function(__attribute__((unused)) void **state)                                                    \
     {                                                                                                                  \
         if (function)                                                                                                  \
             function();                                                                                                \
+        then;                                                                                                          \
         return 0;                                                                                                      \
     }
-FIXTURE(before_each)
-FIXTURE(after_each)
-FIXTURE(before_all)
-FIXTURE(after_all)
+FIXTURE(before_each, )
+FIXTURE(after_each, scratch_of_all ? (void)0 : scratch_remove())
+FIXTURE(before_all, scratch_of_all = *scratch_path)
+FIXTURE(after_all, scratch_remove())
 
 /* Of the library, where the test has that part of it. */
 __attribute__((weak)) void pp_memory_file_begin(void);
