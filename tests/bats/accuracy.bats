@@ -9,13 +9,6 @@ load lib/helper
     reader accounting info.json
 }
 
-@test "--unit samples counts samples" {
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
-    "$PYPROF" export pyprof.out --format collapsed --unit samples >samples.txt
-    info >info.json
-    reader near "$(awk '{ n += $NF } END { print n }' samples.txt)" "$(reader field info.json samples)" 10 "samples"
-}
-
 @test "PYPROF_HZ changes the rate and not the seconds" {
     # Beside a perf event the timer signals at each tick.
     PYPROF_CLOCK=tick PYPROF_HZ=250 profiled "$PYTHON" "$WORKLOADS/timers.py" 2 >intervals.txt

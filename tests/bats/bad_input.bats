@@ -39,6 +39,7 @@ runs_with() {
     : >a_file
     mkdir -p tmp
     runs_with 'PYPROF_OUT|a_file' PYPROF_OUT=a_file/below TMPDIR="$PWD/tmp"
+    runs_with '/dev/full/pyprof' PYPROF_OUT=/dev/full/pyprof TMPDIR="$PWD/tmp"
     runs_with 'PYPROF_OUT|/proc/nowhere' PYPROF_OUT=/proc/nowhere TMPDIR="$PWD/tmp"
     # The line says where the files are instead.
     place=$(grep -oE '/[^ ]*pyprof-[0-9]+' err.txt | head -n 1)
@@ -48,11 +49,6 @@ runs_with() {
 
 @test "no writable place at all: one line, the program goes on" {
     runs_with '.' PYPROF_OUT=/proc/nowhere TMPDIR=/proc/nowhere
-}
-
-@test "PYPROF_OUT below a device" {
-    PYPROF_OUT=/dev/full/pyprof TMPDIR="$PWD" profiled "$PYTHON" -c "$program" >out.txt 2>err.txt || true
-    [ "$(cat out.txt)" = undisturbed ] || fail "stdout: $(cat out.txt)"
 }
 
 # refuses STATUS PATTERN ARGUMENTS...: pyprof ends so, with one line on stderr and nothing on stdout.
@@ -84,11 +80,6 @@ refuses() {
         }
     done
     refuses 1 'before: no such file' diff before after
-}
-
-@test "pyprof: a file of another version says so" {
-    printf 'PYPROF\r\n\377\0\0\0\4\3\2\1' >future.pyprof
-    refuses 1 'future\.pyprof.*version' report future.pyprof
 }
 
 @test "pyprof: a directory with what is whole, cut short, damaged, empty, foreign and of another version: each is named" {
@@ -186,6 +177,7 @@ END
     "$PYPROF" report --full damaged.pyprof 2>err.txt | unwrapped >report.txt
     lines_of err.txt 1 'not read: .*damaged'
     grep -q 'the log is damaged: 1 block of ' report.txt || fail "$(cat report.txt)"
+    [ "$(OUT=damaged.pyprof collapsed 2>err.txt | awk '{ n += $NF } END { print n + 0 }')" -gt 300000000 ] || fail "little is left"
     [ "$(id -u)" -eq 0 ] || skip "only root can become another user"
     chmod 755 "$BATS_RUN_TMPDIR" "$(dirname "$(dirname "$BATS_TEST_TMPDIR")")" "$(dirname "$BATS_TEST_TMPDIR")" "$BATS_TEST_TMPDIR" pyprof.out
     setpriv --reuid 65534 --regid 65534 --clear-groups "$PYPROF" --version >out.txt || skip "pyprof is out of reach for other users"

@@ -16,12 +16,8 @@ churned() {
     $READ_CHURN stacks stacks.txt lines.txt $(($2 / 10))
 }
 
-no_other_function() {
-    churned 1.5 120
-}
-
 @test "code objects freed and reused: names, files and lines of callers and callees fit" {
-    with_each_python no_other_function
+    with_each_python churned 1.5 120
 }
 
 for_long() {

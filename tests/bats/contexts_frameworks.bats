@@ -56,15 +56,12 @@ group() {
     group prefect task 6
 }
 
-older() {
+# Until 3.11 comprehensions are functions, and what they use of the function around them is in cells.
+# bats test_tags=long
+@test "all of these with an older Python" {
+    use_python "$(list_pythons | grep ' 3\.10\.')"
     while read -r GROUP KEY SECONDS_LONG <&4; do
         served
         rm -r pyprof.out
     done 4<<<$'wsgi endpoint 2\nasgi endpoint 3\nqueues task 3\ncells task 2\ntests test 1'
-}
-
-# Until 3.11 comprehensions are functions, and what they use of the function around them is in cells.
-# bats test_tags=long
-@test "all of these with an older Python" {
-    with_pythons "$(list_pythons | grep ' 3\.10\.')" older
 }

@@ -34,7 +34,9 @@ all_kinds() {
     with_each_python all_kinds
 }
 
-old_greenlet() {
+# bats test_tags=long
+@test "greenlet 0.4, 1.1 and 2.0" {
+    use_python "$(list_pythons | grep ' 3\.8\.')"
     local version
     for version in 0.4.17 1.1.3 2.0.2; do
         mkdir "$version"
@@ -44,11 +46,6 @@ old_greenlet() {
             names plain
         ) || fail "greenlet $version"
     done
-}
-
-# bats test_tags=long
-@test "greenlet 0.4, 1.1 and 2.0" {
-    with_pythons "$(list_pythons | grep ' 3\.8\.')" old_greenlet
 }
 
 @test "a task that runs a greenlet: the sample has both" {

@@ -45,14 +45,11 @@ opentelemetry() {
     with_each_python opentelemetry
 }
 
-old_opentelemetry() {
-    same_spans opentelemetry-sdk==1.15.0 'setuptools<70'
-    same_spans opentelemetry-sdk==1.5.0 'setuptools<70'
-}
-
 # bats test_tags=long
 @test "spans of older versions of OpenTelemetry" {
-    with_pythons "$(list_pythons | grep ' 3\.8\.')" old_opentelemetry
+    use_python "$(list_pythons | grep ' 3\.8\.')"
+    same_spans opentelemetry-sdk==1.15.0 'setuptools<70'
+    same_spans opentelemetry-sdk==1.5.0 'setuptools<70'
 }
 
 # bats test_tags=long
@@ -60,13 +57,9 @@ old_opentelemetry() {
     served sentry span sentry-sdk
 }
 
-ddtrace() {
-    served ddtrace span 'ddtrace<4'
-}
-
 # bats test_tags=long
 @test "spans of ddtrace up to 3" {
-    with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" ddtrace
+    with_pythons "$(list_pythons | grep ' 3\.\(8\|12\)\.')" served ddtrace span 'ddtrace<4'
 }
 
 @test "the program's own labels" {
@@ -139,49 +132,34 @@ for endpoint in ("/api/api", "/api/v1/api", "/{tenant}/api", "/shop/items"):
     served fastapi endpoint fastapi
 }
 
-fastapi_uvloop() {
-    served fastapi-uvloop endpoint fastapi uvloop
-}
-
-middleware() {
-    served middleware endpoint starlette
-}
-
-gevent_flask() {
-    served gevent-flask endpoint flask gevent
-}
-
-aiohttp() {
-    served aiohttp span aiohttp opentelemetry-sdk
-}
-
-celery() {
-    served celery span celery sentry-sdk
-}
-
 # bats test_tags=long
 @test "endpoints of FastAPI on uvloop" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" fastapi_uvloop
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    served fastapi-uvloop endpoint fastapi uvloop
 }
 
 # bats test_tags=long
 @test "endpoints of Starlette in tasks that its middleware starts" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" middleware
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    served middleware endpoint starlette
 }
 
 # bats test_tags=long
 @test "endpoints of Flask in greenlets of gevent" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" gevent_flask
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    served gevent-flask endpoint flask gevent
 }
 
 # bats test_tags=long
 @test "spans of what aiohttp serves" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" aiohttp
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    served aiohttp span aiohttp opentelemetry-sdk
 }
 
 # bats test_tags=long
 @test "tasks of Celery by the spans of Sentry" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" celery
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    served celery span celery sentry-sdk
 }
 
 # around KIND SERVER PATH... -- PACKAGE...: SERVER is as in around_routes.py, or a kind of worker of gunicorn.
@@ -310,12 +288,9 @@ for function in "worker", "thread":
     assert counts[function].keys() == {"(none)"}, (function, counts[function])'
 }
 
-run_by_gevent_flask() {
-    run_by_gevent flask flask gevent
-}
-
 @test "what a counted request of Flask has gevent run is its endpoint's until it ends; what runs for others then is nobody's" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" run_by_gevent_flask
+    use_python "$(list_pythons | grep ' 3\.12\.')"
+    run_by_gevent flask flask gevent
 }
 
 # bats test_tags=long

@@ -30,21 +30,13 @@ teardown_file() {
     [ ! -s "$BATS_FILE_TMPDIR/chance" ] || cat "$BATS_FILE_TMPDIR/chance" >&3
 }
 
-a_part() {
-    compare --timeout 120 --match "$PART" test_fork1 test_signal test_posix test_os test_faulthandler test_threading test_subprocess
-}
-
 @test "those that look at signals, fork, spawn, threads and tracebacks come out as without the library" {
     pythons=$(pythons_with_tests 3.13)
-    with_pythons "$pythons" a_part
-}
-
-the_whole() {
-    compare --known-are-needed "${MODULES[@]}"
+    with_pythons "$pythons" compare --timeout 120 --match "$PART" test_fork1 test_signal test_posix test_os test_faulthandler test_threading test_subprocess
 }
 
 # bats test_tags=long
 @test "fourteen modules, each test comes out as without the library" {
     pythons=$(pythons_with_tests 3.8 3.10 3.12 3.13)
-    with_pythons "$pythons" the_whole
+    with_pythons "$pythons" compare --known-are-needed "${MODULES[@]}"
 }

@@ -27,7 +27,7 @@ has_spin() {
 }
 
 @test "a truncated file: what is left is readable, what is missing is said" {
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 4 3>&- &
+    profiled "$PYTHON" "$WORKLOADS/spin.py" 2.6 3>&- &
     wait_until 120 has_spin live.txt 1000000000
     file=$(log_files)
     half=$(stat -c %s "$file")
@@ -47,50 +47,7 @@ has_spin() {
         OUT="cut" collapsed >cut.txt 2>cut.err || [ "$part" = early ] || fail "$part: $(cat cut.err)"
         lines_of cut.err 1 '[0-9]+ (bytes|B)\b.*|[Tt]runcated|cut' || fail "at $part"
         if [ "$part" = half ]; then
-            between 500000000 "$(reader inclusive cut.txt spin)" 3900000000 "ns of spin in the first half"
+            between 500000000 "$(reader inclusive cut.txt spin)" 2500000000 "ns of spin in the first half"
         fi
     done
-}
-
-@test "a damaged block costs that block and is said" {
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 4
-    collapsed >stacks.txt
-    whole=$(reader inclusive stacks.txt spin)
-    # The longest of those with samples: see preload/common/log_format.h.
-    "$PYTHON" -c 'import struct, sys
-with open(sys.argv[1], "r+b") as file:
-    data, at, found = file.read(), 16, []
-    while at < len(data):
-        kind, length = struct.unpack_from("<II", data, at)
-        found += [(length, at)] * (kind == 9)
-        at += 16 + length
-    file.seek(max(found)[1] + 20)
-    file.write(b"\xff" * 4)' "$(log_files)"
-    collapsed >stacks.txt 2>err.txt
-    lines_of err.txt 1 '.'
-    between 1 "$(reader inclusive stacks.txt spin)" $((whole - 1)) "ns of spin with a damaged block, of $whole"
-}
-
-@test "os._exit keeps the last half second" {
-    cat >leaves.py <<'END'
-import os, sys, time
-
-def last_words():
-    until = time.thread_time() + 0.5
-    while time.thread_time() < until:
-        sum(i * i for i in range(5000))
-
-last_words()
-os._exit(3)
-END
-    ends_with 3 profiled "$PYTHON" leaves.py
-    collapsed >stacks.txt
-    cpu_near "$(reader inclusive stacks.txt last_words)" 500000000 6 "half a second before os._exit"
-}
-
-@test "a signal that kills the program still kills it, with the same status" {
-    profiled "$PYTHON" -c 'import os, signal
-sum(i * i for i in range(3000000))
-os.kill(os.getpid(), signal.SIGTERM)' || status=$?
-    [ "${status:-0}" -eq 143 ] || fail "status ${status:-0}, expected 143"
 }

@@ -404,21 +404,13 @@ cycles() {
     done
 }
 
-some_cycles() {
-    cycles 12
-}
-
-many_cycles() {
-    cycles 1000
-}
-
 @test "hundreds of short lives at the highest rate: none dies" {
-    with_each_python some_cycles
+    with_each_python cycles 12
 }
 
 # bats test_tags=long
 @test "a thousand short lives of each Python at the highest rate: none dies" {
-    with_each_python many_cycles
+    with_each_python cycles 1000
 }
 
 words() {

@@ -112,6 +112,8 @@ if how == "interrupt":
     raise KeyboardInterrupt
 if how == "abort":
     os.abort()
+if how == "leave":
+    os._exit(3)
 signal.raise_signal(signal.SIGTERM) if how == "raise" else os.kill(os.getpid(), signal.SIGKILL if how == "kill" else signal.SIGTERM)
 goes_on()' "$1" 2>/dev/null || status=$?
     [ "$status" -eq "$2" ] || fail "$1: status $status, expected $2"
@@ -125,12 +127,13 @@ goes_on()' "$1" 2>/dev/null || status=$?
 }
 
 # bats test_tags=core
-@test "a process that ends itself by a signal loses nothing, and its status is the signal's" {
+@test "a process that ends itself, by a signal or os._exit, loses nothing, and its status stays" {
     ended_by raise 143
     ended_by term 143
     ended_by kill 137
     ended_by handled 0
     ended_by interrupt 130
+    ended_by leave 3
     ulimit -Sc 0
     ended_by abort 134
 }

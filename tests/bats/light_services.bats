@@ -9,11 +9,6 @@ with_packages() {
     program=$venv/bin/python
 }
 
-# on_a_python FUNCTION: one that all of these packages have wheels for.
-on_a_python() {
-    with_pythons "$(list_pythons | grep -E ' 3\.(9|1[0-3])\.' | one_for_this_test)" "$1"
-}
-
 # lightly SERVER RATE SECONDS [PREFIX...]: runs and judges it.
 lightly() {
     local name=$1-$2
@@ -26,9 +21,9 @@ lightly() {
 # minute is saved.
 at_two_rates() {
     local paused status=0
-    lightly "$1" 100 4 &
+    lightly "$1" 100 4 3>&- &
     paused=$!
-    lightly "$1" "$2" 4 || status=1
+    lightly "$1" "$2" 4 3>&- || status=1
     wait "$paused" || status=1
     cat "$1"-*.txt
     return $status
@@ -36,6 +31,8 @@ at_two_rates() {
 
 setup() {
     prepare
+    # one that all of these packages have wheels for
+    use_python "$(list_pythons | grep -E ' 3\.(9|1[0-3])\.' | one_for_this_test)"
     POOL=$BATS_FILE_TMPDIR/pool
 }
 
@@ -43,71 +40,43 @@ setup() {
     ${READ%% *} "$WORKLOADS/light_service_judge.py" simulate 200
 }
 
-uvicorn() {
+@test "FastAPI in two workers of uvicorn: each function has what it used" {
     with_packages uvicorn fastapi
     at_two_rates uvicorn all
 }
 
-@test "FastAPI in two workers of uvicorn: each function has what it used" {
-    on_a_python uvicorn
-}
-
-gthread() {
+@test "Flask in threads of gunicorn: each function has what it used" {
     with_packages gunicorn flask
     at_two_rates gthread apart
 }
 
-@test "Flask in threads of gunicorn: each function has what it used" {
-    on_a_python gthread
-}
-
-flask() {
+@test "Flask's own server, a thread for each request: each function has what it used" {
     with_packages flask
     at_two_rates flask all
 }
 
-@test "Flask's own server, a thread for each request: each function has what it used" {
-    on_a_python flask
-}
-
-django() {
+@test "Django's own server, a thread for each connection: each function has what it used" {
     with_packages django
     at_two_rates django all
 }
 
-@test "Django's own server, a thread for each connection: each function has what it used" {
-    on_a_python django
-}
-
-aiohttp() {
+@test "aiohttp: each function has what it used" {
     with_packages aiohttp
     at_two_rates aiohttp apart
 }
 
-@test "aiohttp: each function has what it used" {
-    on_a_python aiohttp
-}
-
-gevent() {
+@test "gevent's server: each function has what it used" {
     with_packages gevent
     at_two_rates gevent all
 }
 
-@test "gevent's server: each function has what it used" {
-    on_a_python gevent
-}
-
 # Without a finer clock the shares may be wrong, and the report says so, or where the time is that no tick met.
-refused() {
+@test "where perf_event_open is refused: the report says that shares may be wrong" {
     with_packages aiohttp
     export DENIED=perf
     lightly aiohttp apart 6 "$BUILD/workloads/denied" || true
     "$PYPROF" report --full aiohttp-apart.out >report.txt 2>&1
     tr -s ' \n' ' ' <report.txt | grep -qE "was sampled at clock ticks|was not sampled" || fail "nothing is said: $(cat report.txt)"
-}
-
-@test "where perf_event_open is refused: the report says that shares may be wrong" {
-    on_a_python refused
 }
 
 # For the test below where it runs alone, as what has failed does once more.
@@ -120,6 +89,6 @@ three_servers() {
 
 # What is within chance in each case, and always on the same side, is not within chance in all of them.
 @test "all cases together: each function has what it used, within the chance of so many samples" {
-    [ -s "$POOL" ] || on_a_python three_servers
+    [ -s "$POOL" ] || three_servers
     ${READ%% *} "$WORKLOADS/light_service_judge.py" pool "$POOL"
 }

@@ -74,7 +74,10 @@ END
     whole 25
 }
 
-under_valgrind() {
+@test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
+    command -v valgrind >/dev/null || skip "valgrind is missing"
+    # It does not know the loader that Debian sid's have with them.
+    use_python "$(list_pythons | grep -m 1 ' shared')"
     BESIDE="valgrind"
     # Python's own allocator reads where nothing is. Signals are few there.
     # shellcheck disable=SC2046
@@ -83,12 +86,6 @@ under_valgrind() {
     quiet_host profiled PYTHONMALLOC=malloc valgrind -q --error-exitcode=9 $(computes 1)
     collapsed >stacks.txt
     reader stacks stacks.txt 'use_cpu \(.*two\.py:\d+\)'
-}
-
-@test "under valgrind: not a word of its more than without us, and the program's functions are seen" {
-    command -v valgrind >/dev/null || skip "valgrind is missing"
-    # It does not know the loader that Debian sid's have with them.
-    with_pythons "$(list_pythons | grep -m 1 ' shared')" under_valgrind
 }
 
 @test "with gdb attached and detached" {

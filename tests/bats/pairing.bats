@@ -24,12 +24,8 @@ paired() {
     [ "$nested" -ge $((40 - $(few 3))) ] || fail "only $nested % of the CPU is in Python below C below main: $(head -n 5 stacks.txt)"
 }
 
-short_run() {
-    paired 2 400
-}
-
 @test "hardly a sample is unpaired: callbacks, slots, re.sub, json, sorted, asyncio, generators, finalizers, ctypes, threads" {
-    with_each_python short_run
+    with_each_python paired 2 400
 }
 
 long_run() {

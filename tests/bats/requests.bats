@@ -47,15 +47,12 @@ uvicorn=(-m uvicorn --workers 2 --port PORT --log-level warning counted_app:app)
     compare measured
 }
 
-gevent() {
+# bats test_tags=long
+@test "requests in greenlets of gevent are counted, not measured" {
+    use_python "$(list_pythons | grep ' 3\.12\.')"
     with_packages gunicorn flask gevent packaging
     served flask "${gunicorn[@]}" -k gevent -- '/light/<name>=/light/{}*150' '/heavy/<int:number>=/heavy/{}*40' '/streams/<int:number>=/streams/3*9'
     compare
-}
-
-# bats test_tags=long
-@test "requests in greenlets of gevent are counted, not measured" {
-    with_pythons "$(list_pythons | grep ' 3\.12\.')" gevent
 }
 
 @test "requests of Django in two workers of gunicorn are counted and measured" {

@@ -299,21 +299,6 @@ print(ctypes.CDLL(None).pyprof_test_other(), "libpyprof" in os.environ["LD_PRELO
     [ "$(wc -l <report.txt)" -le 22 ] && grep -qE '^Next: pyprof annotate spin.py   ' report.txt || fail "$(cat report.txt)"
 }
 
-@test "pyprof report: functions with self and total, accounting" {
-    profiled "$PYTHON" "$WORKLOADS/spin.py" 1
-    "$PYPROF" report --full >report.txt 2>err.txt
-    [ ! -s err.txt ] || fail "stderr: $(cat err.txt)"
-    grep -qE 'spin \(.*spin\.py:[0-9]+\)' report.txt || fail "no function: $(cat report.txt)"
-    for word in "python code" self total 'accounted for' 'the profiler used'; do
-        unwrapped <report.txt | grep -qi "$word" || fail "the report does not name $word: $(cat report.txt)"
-    done
-    # The same from the file and from the directory's name.
-    "$PYPROF" report --full pyprof.out >directory.txt
-    "$PYPROF" report --full "$(log_files)" >file.txt
-    diff <(sed '/^Next/,$d' report.txt) <(sed '/^Next/,$d' directory.txt) || fail "the default is not pyprof.out"
-    diff <(grep -c spin directory.txt) <(grep -c spin file.txt) || fail "file and directory differ"
-}
-
 @test "pyprof info --json: all fields, right values" {
     profiled "$PYTHON" "$WORKLOADS/spin.py" 1
     info >info.json

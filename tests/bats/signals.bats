@@ -400,14 +400,11 @@ library_threads() {
     cpu_near "$(awk '{ n += $NF } END { print n + 0 }' stacks.txt)" "$ns" 5 "$name"
 }
 
-foreign_threads() {
-    library_threads pyzmq zmq
-    library_threads confluent-kafka kafka
-}
-
 # bats test_tags=long
 @test "threads of libzmq and librdkafka, which block every signal: their CPU within 5 %" {
-    with_pythons "$(list_pythons | grep ' 3\.1[0-3]\.' | tail -n 1)" foreign_threads
+    use_python "$(list_pythons | grep ' 3\.1[0-3]\.' | tail -n 1)"
+    library_threads pyzmq zmq
+    library_threads confluent-kafka kafka
 }
 
 @test "threads that block every signal, and one that waits for all, see nothing of a SIGURG that makes our timers move" {

@@ -55,20 +55,12 @@ never_anothers() {
         }' stacks.txt
 }
 
-short_threads() {
-    never_anothers short 2
-}
-
 @test "threads of a few milliseconds have their own names" {
-    with_each_python short_threads
-}
-
-renamed_threads() {
-    never_anothers renamed 2 ';GIL held;'
+    with_each_python never_anothers short 2
 }
 
 @test "a sample with the GIL, of a thread that changes its name, has the name of that moment" {
-    with_each_python renamed_threads
+    with_each_python never_anothers renamed 2 ';GIL held;'
 }
 
 @test "green threads have the names of their own threads" {

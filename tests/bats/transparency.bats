@@ -105,22 +105,6 @@ os.waitpid(pid, 0)'
     [ "$(stat -c %a "$(log_files here | head -n 1)")" = 600 ] || fail "mode: $(stat -c %a "$(log_files here | head -n 1)")"
 }
 
-@test "two runs into one directory: the latest is shown, --all merges" {
-    for run in first second; do
-        cat >$run.py <<END
-def work_of_$run():
-    return sum(i * i for i in range(12000000))
-work_of_$run()
-END
-        profiled "$PYTHON" $run.py
-    done
-    collapsed >latest.txt
-    collapsed --all >all.txt
-    [ "$(reader inclusive latest.txt work_of_first)" -eq 0 ] || fail "the latest run holds the first one's work"
-    [ "$(reader inclusive latest.txt work_of_second)" -gt 0 ] || fail "the latest run does not hold its work"
-    [ "$(reader inclusive all.txt work_of_first)" -gt 0 ] || fail "--all does not hold the first run"
-}
-
 @test "the address space that a thread takes, before its first sample and after it" {
     cat >threads.py <<'END'
 import sys, threading, time

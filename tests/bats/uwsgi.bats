@@ -64,14 +64,11 @@ with_plugin_of() {
     with_plugin_of "$root" "$root/bin/python3.14"
 }
 
-by_file_of_debian() {
-    by_file uwsgi --plugin python3
-}
-
 # bats test_tags=core
 @test "contrib/uwsgi/app.ini as it stands, with Debian's uwsgi; doctor of the master" {
     [ -e /usr/lib/uwsgi/plugins/python3_plugin.so ] || skip "no uwsgi-plugin-python3 here"
-    with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" by_file_of_debian
+    use_python "$(PYTHONS=/usr/bin/python3.11 list_pythons)"
+    by_file uwsgi --plugin python3
 }
 
 other_user() {

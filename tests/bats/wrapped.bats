@@ -34,13 +34,10 @@ by_wsgiref() {
     compared "$venv/bin/python" "$WORKLOADS/wrapped_wsgi.py" PORT waitress
 }
 
-by_uwsgi() {
-    compared /usr/bin/uwsgi --plugin python3 --http-socket 127.0.0.1:PORT --wsgi-file "$WORKLOADS/wrapped_wsgi.py" --need-app --die-on-term
-}
-
 @test "uWSGI: bodies, files by their descriptors, errors, validators, mounted applications" {
     [ -e /usr/lib/uwsgi/plugins/python3_plugin.so ] || skip "no uwsgi-plugin-python3 here"
-    with_pythons "$(PYTHONS=/usr/bin/python3.11 list_pythons)" by_uwsgi
+    use_python "$(PYTHONS=/usr/bin/python3.11 list_pythons)"
+    compared /usr/bin/uwsgi --plugin python3 --http-socket 127.0.0.1:PORT --wsgi-file "$WORKLOADS/wrapped_wsgi.py" --need-app --die-on-term
 }
 
 @test "uvicorn: what it takes an application for, ASGI 2 too; messages, errors, tasks, mounted applications" {

@@ -172,6 +172,11 @@ def otel_logs(path):
     return total
 
 
+def pprof(path):
+    with open(path, "rb") as file:
+        return sum(ns for _, (_, ns), _ in traces.pprof_samples(file.read()))
+
+
 def pstats_total(path):
     import pstats
 
@@ -237,8 +242,9 @@ def total(directory, info_path):
         "otlp": otlp,
         "otel-logs": otel_logs,
         "pstats": lambda path: pstats_total(path)[1],
+        "pb.gz": pprof,
     }
-    elsewhere = {"svg", "pb.gz"}  # svg() below, tests/bats/pprof.bats
+    elsewhere = {"svg"}  # svg() below
     wrong = 0
     for extension in sorted({path[2:] for path in os.listdir(directory) if path.startswith("p.")} - elsewhere):
         need(extension in readers, "no reader of", extension)

@@ -175,8 +175,8 @@ log_files() {
     find "${1:-pyprof.out}" -name '*.pyprof' 2>/dev/null | sort
 }
 
-# with_each_python FUNCTION: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory of its own;
-# all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit. `make check` takes
+# with_each_python FUNCTION [ARGUMENT...]: calls it with PYTHON, VERSION and PYTHON_BUILD set (see pythons.sh), in a directory
+# of its own; all must succeed. For what depends on the interpreter: stacks, lines, thread states, start, fork and exit. `make check` takes
 # two of them, by the test's name; check-long, and PYTHONS, all.
 with_each_python() {
     local pythons
@@ -185,12 +185,12 @@ with_each_python() {
     with_pythons "$pythons" "$@"
 }
 
-# with_a_python FUNCTION: with the test's own, for what more tests do, or sets a trap.
+# with_a_python FUNCTION [ARGUMENT...]: with the test's own, for what more tests do, or sets a trap.
 with_a_python() {
     with_pythons "$PYTHON $VERSION $PYTHON_BUILD" "$@"
 }
 
-# with_pythons LINES FUNCTION: LINES as list_pythons has them.
+# with_pythons LINES FUNCTION [ARGUMENT...]: LINES as list_pythons has them.
 with_pythons() {
     local python version build bad=0 count=0 status
     [ -n "$1" ] || skip "no Python here that this test is for"
@@ -208,7 +208,7 @@ with_pythons() {
             VERSION=$version
             PYTHON_BUILD=$build
             export PYTHON VERSION PYTHON_BUILD
-            "$2"
+            "${@:2}"
         ) 3>&-
         status=$?
         set -e
@@ -220,6 +220,12 @@ with_pythons() {
         fi
     done 3<<<"$1"
     return $bad
+}
+
+# use_python LINES: PYTHON is the first of these from here on.
+use_python() {
+    [ -n "$1" ] || skip "no Python here that this test is for"
+    read -r PYTHON VERSION PYTHON_BUILD <<<"$1"
 }
 
 # between LOW VALUE HIGH WHAT
