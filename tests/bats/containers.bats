@@ -299,8 +299,7 @@ use_memory()' >out.txt 2>&1 || status=$?
     WHERE="in another time"
     inside : "$PYTHON" "$BATS_TEST_TMPDIR/two.py"
     "$PYPROF" info --json >info.json
-    "$PYTHON" -c 'import json
-process = json.load(open("info.json"))["processes"][0]
+    judge 'process = json.load(open("info.json"))["processes"][0]
 assert 0 < process["end_unix_ns"] - process["start_unix_ns"] < 600e9, process'
     whole
 }

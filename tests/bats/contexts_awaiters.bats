@@ -125,8 +125,7 @@ EOF
         '\(recurses (awaits.py:28);\)\{21\}recurses (awaits.py:30)' 'nested (awaits.py:18)' "$leaf"
     # what was used on its behalf is found by its function
     "$PYPROF" report --json --focus job_big >focus.json
-    ${READ%% *} -c '
-import json
+    judge '
 report = json.load(open("focus.json"))
 assert 0.65e9 < report["shown_ns"] < 0.95e9, report["shown_ns"]'
     collapsed --no-awaiters >bare.txt

@@ -75,8 +75,7 @@ def works():
 gevent.spawn(works).join()'
     "$PYPROF" report --json --by greenlet >by.json
     # in the first moments gevent is not known, but greenlet is
-    ${READ%% *} -c 'import json
-values = {value["value"]: value["cpu_ns"] for value in json.load(open("by.json"))["by"]}
+    judge 'values = {value["value"]: value["cpu_ns"] for value in json.load(open("by.json"))["by"]}
 assert values.pop("[hub]", 0) < 0.1e9 and values.pop("works (spawned at <string>:7)") > 0.2e9, values
 assert set(values) <= {None, "works"}, values'
 }

@@ -117,8 +117,7 @@ assert convert_exception_to_response(view)(cell(range(200000))) == 200000' || fa
 
 mounted() {
     profiled PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 "$PYTHON" "$WORKLOADS/mounted_routes.py"
-    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint | judge '
 used = {row["value"]: row["cpu_ns"] / 1e9 for row in json.load(sys.stdin)["by"]}
 for endpoint in ("/api/api", "/api/v1/api", "/{tenant}/api", "/shop/items"):
     assert 0.2 < used.get(endpoint, 0) < 0.4, used'
@@ -192,8 +191,7 @@ why_no_route() {
     info >info.json
     counted=$(reader truncated info.json |
         awk '/^(request without a known endpoint|endpoint not known): / { sum += $NF } END { print sum + 0 }')
-    shown=$("$PYPROF" report --by endpoint --json | "$PYTHON" -c 'import json, sys
-print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] == "(unknown route)"))')
+    shown=$("$PYPROF" report --by endpoint --json | judge 'print(sum(row["samples"] for row in json.load(sys.stdin)["by"] if row["value"] == "(unknown route)"))')
     [ "${counted:-0}" -eq "$shown" ] || fail "$counted named, $shown shown"
     [ "$shown" -gt 0 ] || ! grep -q nowhere <<<"$1" || fail "none shown of $1"
 }
@@ -244,8 +242,7 @@ gathered() {
     "$PYPROF" report --json --by endpoint >by.json
     "$PYPROF" info --json >info.json
     # Half of it are system calls: on a busy machine a part of these is in no sample.
-    ${READ%% *} -c '
-import json
+    judge '
 truth, by = json.load(open("truth.json")), {row["value"]: row for row in json.load(open("by.json"))["by"]}
 total = json.load(open("info.json"))["total"]
 elsewhere = 2 * total["unsampled_ns"] / total["cpu_ns"]  # as lib/by_label.py has it: the more of it is a function'"'"'s the more it makes

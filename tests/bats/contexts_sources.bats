@@ -165,8 +165,7 @@ END
 # seconds: half a second has few ticks on a loaded machine.
 by_is() {
     "$PYPROF" report --json --by "$1" >by.json
-    ${READ%% *} -c '
-import json
+    judge '
 truth = json.load(open("truth.json"))
 by = {row["value"]: row["cpu_ns"] / 1e9 for row in json.load(open("by.json"))["by"] if row["value"]}
 by.pop("(unknown route)", None)

@@ -48,8 +48,7 @@ every_kind() {
     "$PYPROF" export --format collapsed --unit samples --no-awaiters >bare.txt
     grep -qF '[task waited]' bare.txt
     ! grep -F '[task waits]' bare.txt | grep -F 'in_waited ('
-    info | ${READ%% *} -c '
-import json, sys
+    info | judge '
 assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and what awaits them"'
 }
 
@@ -137,8 +136,7 @@ made_of_python() {
     ! grep -F ';in_abandoned (' stacks.txt | grep -F '[task' || fail "a task that has abandoned its thread"
     grep -qF '[creator];[task of_asyncio];' stacks.txt # not the task of trio that runs its loop
     grep -qF '__main__.guest;[loop];[task __main__.guest];' stacks.txt
-    info | ${READ%% *} -c '
-import json, sys
+    info | judge '
 assert json.load(sys.stdin)["processes"][0]["contexts"].startswith("asyncio tasks and what awaits them, tasks of trio 0.")'
 }
 
@@ -147,8 +145,7 @@ assert json.load(sys.stdin)["processes"][0]["contexts"].startswith("asyncio task
     profiled "$PYTHON" "$WORKLOADS/tasks.py" 1 default_name gathers without_gil >truth.json
     "$PYPROF" report --json --by task >by.json
     "$PYPROF" report --json >all.json
-    ${READ%% *} -c '
-import json
+    judge '
 by = json.load(open("by.json"))["by"]
 truth = json.load(open("truth.json"))
 found = {row["value"]: row for row in by}
@@ -244,8 +241,7 @@ END
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     "$PYPROF" export --format collapsed --unit samples --by endpoint >endpoints.txt
     info >info.json
-    ${READ%% *} -c '
-import json, re
+    judge '
 right, wrong, names = 0, [], set()
 for line in open("stacks.txt"):
     stack, _, count = line.rpartition(" ")
@@ -308,8 +304,7 @@ END
     done
     "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
     "$PYPROF" report --json --by label:tenant >tenants.json
-    ${READ%% *} -c '
-import json, re
+    judge '
 total = json.load(open("info.json"))["total"]
 rows = {row["value"]: row for row in json.load(open("tenants.json"))["by"]}
 other = rows.pop("(other)")

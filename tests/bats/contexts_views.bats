@@ -44,8 +44,7 @@ sum() {
     [ "$status" -eq 1 ] && [[ $output == *" fits --focus foo=audit-1; no sample has a context or label foo; this profile has: task" ]] || fail "$status $output"
     run "$PYPROF" report --focus task=audits many.pyprof
     [ "$status" -eq 1 ] && [[ $output == *" fits --focus task=audits" ]] || fail "$status $output"
-    "$PYPROF" report --json --by task many.pyprof | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by task many.pyprof | judge '
 report = json.load(sys.stdin)
 values = {one["value"]: one["cpu_ns"] for one in report["by"]}
 assert len(values) == 509 and values["audit-222"] == 1000222 and values[None] == 30000000, values
@@ -156,8 +155,7 @@ END
 
 # by WORD FILE: "CPU value" of each value, from report --json.
 by() {
-    "$PYPROF" report --json --by "$1" "$2" | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by "$1" "$2" | judge '
 report = json.load(sys.stdin)
 rows = report["by"]
 assert sum(row["cpu_ns"] for row in rows) == report["shown_ns"] == report["program_ns"], rows
@@ -256,8 +254,7 @@ END
     grep -A1 '  /search ' report.txt | grep -qxE ' +75 % of it awaited at shop\.py:50 in rank: fetch' || fail "$(cat report.txt)"
     /usr/bin/python3 "$ROOT/tests/bats/lib/on_terminal.py" 60 "$PYPROF" report app.pyprof >narrow.txt
     grep -qE 'of it awaited at shop\.py:34 in cart: ta' narrow.txt || fail "$(cat narrow.txt)"
-    "$PYPROF" report --json --by endpoint app.pyprof | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint app.pyprof | judge '
 rows = {row["value"]: row.get("awaited") for row in json.load(sys.stdin)["by"]}
 print(rows)
 assert rows["/login"]["kind"] == "thread" and rows["/login"]["line"] == 70 and rows["/login"]["cpu_ns"] == 90000000
@@ -503,8 +500,7 @@ for name, imports in (("few", 200), ("many", 900)):
     ! grep search diff.txt || fail "not slower"
     run -1 "$PYPROF" diff --by endpoint --by cpu --fail-above 3% app.pyprof slower.pyprof
     [[ $output == *"slower by 43.8 % of A's CPU: /checkout"* ]] || fail "$output"
-    "$PYPROF" diff --json --by endpoint app.pyprof slower.pyprof | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" diff --json --by endpoint app.pyprof slower.pyprof | judge '
 diff = json.load(sys.stdin)
 assert diff["group"] == "endpoint" and "functions" not in diff, diff
 values = {row["value"]: row["self_ns"] for row in diff["values"]}

@@ -28,8 +28,7 @@ load lib/two_runs
     was=$(awk '{ n += $(NF - 1) } END { printf "%.0f\n", n }' diff.collapsed)
     [ "$was" -eq "$("$PYPROF" export --format collapsed old.bin | total)" ] || fail "A: $was"
     [ "$(total diff.collapsed)" -eq "$("$PYPROF" export --format collapsed 2>/dev/null | total)" ] || fail "B"
-    "$PYPROF" diff --json --by time | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" diff --json --by time | judge '
 data = json.load(sys.stdin)
 for side, at in (("a", 0), ("b", 1)):
     found = sum(f["self_ns"][at] for f in data["functions"])

@@ -57,8 +57,7 @@ says() {
     grep -vE '[^ ]{60}' doctor.txt | awk 'length > 80' >long.txt
     [ ! -s long.txt ] || fail "wider than 80 columns: $(cat long.txt)"
     doctor 0 --json "$pid"
-    "$PYTHON" -c 'import json, sys
-told = json.load(open("doctor.txt"))
+    judge 'told = json.load(open("doctor.txt"))
 assert told["version"] == 1 and told["works"] is True, told
 assert {check["level"] for check in told["checks"]} == {"ok"}, told'
     kill "$pid"

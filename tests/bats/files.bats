@@ -257,8 +257,7 @@ if __name__ == "__main__":
     print(worker.pid)
 END
     profiled "$PYTHON" spawns.py >pid.txt
-    info | ${READ%% *} -c '
-import json, sys
+    info | judge '
 pid = int(open("pid.txt").read())
 worker, = [process for process in json.load(sys.stdin)["processes"] if process["pid"] == pid]
 assert worker["samples"] > 2, worker'
@@ -289,8 +288,7 @@ END
         else
             profiled "$PYTHON" begins.py >pids.txt
         fi
-        info | ${READ%% *} -c '
-import json, sys
+        info | judge '
 seen = {process["pid"]: process["cpu_ns"] / 1e9 for process in json.load(sys.stdin)["processes"]}
 for pid in map(int, open("pids.txt").read().split()):
     assert seen.get(pid, 0) > 0.12, (pid, seen)' || fail "$way: $(cat err.txt)"

@@ -222,8 +222,7 @@ print(ctypes.CDLL("./raw_fork.so").fork_in_raw_thread())' >status.txt
     seen=$(grep -F 'burn_in_raw_child (raw_fork.so)' stacks.txt | awk '{ n += $NF } END { print n + 0 }')
     # Its timer comes with the flush thread, which takes long to begin where all is slow: of what is sampled it has all.
     adds_up
-    sampled=$("$PYTHON" -c 'import json
-parent, child = sorted(json.load(open("info.json"))["processes"], key=lambda process: process["pid"])
+    sampled=$(judge 'parent, child = sorted(json.load(open("info.json"))["processes"], key=lambda process: process["pid"])
 print(child["sampled_ns"])')
     between 1 "$sampled" 600000000 "sampled in the child of a thread that is not registered"
     between "$((sampled * 9 / 10))" "$seen" "$sampled" "the child of a thread that is not registered"
@@ -264,8 +263,7 @@ END
 }
 
 daemon_ended() {
-    info >info.json && "$PYTHON" -c 'import json
-pid = int(open("daemon.txt").read())
+    info >info.json && judge 'pid = int(open("daemon.txt").read())
 assert any(process["pid"] == pid and process["ended"] for process in json.load(open("info.json"))["processes"])'
 }
 

@@ -100,8 +100,7 @@ if child:
 # shellcheck disable=SC2016
 @test "flamegraph.pl's way to read lines: the total is that of info, of a comparison too" {
     once
-    ns=$("$PYPROF" info --json pyprof.out | /usr/bin/python3 -c '
-import json, sys
+    ns=$("$PYPROF" info --json pyprof.out | judge '
 total = json.load(sys.stdin)["total"]
 print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])')
     for options in "" "--lines --threads --processes --gil" "--native=none"; do

@@ -69,10 +69,7 @@ print(children)'
 
 # What was unloaded is forgotten.
 @test "by libunwind: modules that come and go" {
-    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
-    for i in 0 1 2 3; do
-        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
-    done
+    make_churn
     PYPROF_UNWIND=libunwind PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/native_churn.py" ./libnative_churn.so ./libplug 1 >truth.txt
     used libunwind
     adds_up

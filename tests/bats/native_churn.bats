@@ -3,10 +3,7 @@ load lib/helper
 
 setup_file() {
     cd "$BATS_FILE_TMPDIR" || return 1
-    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
-    for i in 0 1 2 3; do
-        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
-    done
+    make_churn
 }
 
 # churned SECONDS ALLOCATOR: "" for libc's own.

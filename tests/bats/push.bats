@@ -57,15 +57,13 @@ record() {
 
 # shown: the CPU that report has, of all runs.
 shown() {
-    "$PYPROF" info --json --all pyprof.out | /usr/bin/python3 -c 'import json, sys
-total = json.load(sys.stdin)["total"]
+    "$PYPROF" info --json --all pyprof.out | judge 'total = json.load(sys.stdin)["total"]
 print(total["cpu_ns"] - total["own_ns"] - total["difference_ns"])'
 }
 
 # each_once: the CPU that the server has when what was sent twice, by its id, counts once; it is the same then.
 each_once() {
-    /usr/bin/python3 -c 'import json
-sums = {}
+    judge 'sums = {}
 for line in map(json.loads, open("taken")):
     if line["status"] == 200:
         assert sums.setdefault(line["id"], line["sum"]) == line["sum"], line

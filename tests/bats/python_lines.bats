@@ -109,8 +109,7 @@ exec("\n\ndef of_notebook(seconds):\n    sent(fit)(seconds)\n    fit(seconds)")
 sent(of_notebook)(0.2)
 END
     profiled "$PYTHON" sends.py
-    "$PYPROF" report --json | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json | judge '
 rows = [row for row in json.load(sys.stdin)["functions"] if row.get("origin") == "application" and row["name"] != "<module>"]
 fit, notebook = sorted(rows, key=lambda row: row["name"])
 assert fit["file"].endswith("sends.py") and fit["package"] == "sends", fit

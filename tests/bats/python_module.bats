@@ -3,7 +3,7 @@ load lib/helper
 
 setup() {
     prepare
-    cp -r "$ROOT/contrib/python/libpyprof" .
+    cp -r "$ROOT/contrib/python/libpyprof" "$WORKLOADS/cpu.py" .
     PYTHONPATH=$PWD
     export PYTHONPATH PYTHONDONTWRITEBYTECODE=1
 }
@@ -48,17 +48,11 @@ END
     with_each_python inert_without_the_library
 }
 
-write_paused() {
+@test "pause and resume are counted; in all threads and in forked children, [paused] has what is used meanwhile" {
     cat >paused.py <<'END'
-import os, sys, threading, time
+import os, sys, threading
+from cpu import spin
 import libpyprof
-
-
-def spin(seconds):
-    used = time.thread_time()
-    while time.thread_time() - used < seconds:
-        sum(range(1000))
-    return time.thread_time() - used
 
 
 def seen():
@@ -96,10 +90,6 @@ assert libpyprof.is_active()
 seen()
 print(int((sum(result) + 0.3) * 1e9))
 END
-}
-
-@test "pause and resume are counted; in all threads and in forked children, [paused] has what is used meanwhile" {
-    write_paused
     paused_ns=$("$PYPROF" run -- "$PYTHON" paused.py 2>run.err) || fail "$(cat run.err)"
     collapsed >stacks.txt
     ! grep 'hidden' stacks.txt || fail "samples while it was paused"
@@ -343,20 +333,14 @@ END
 # label_near KEY VALUE NS: what report --by says of this value of a label.
 label_near() {
     "$PYPROF" report --json --by "label:$1" >by.json
-    cpu_near "$("${READ%% *}" -c 'import json, sys
-print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 30 "$1 $2"
+    cpu_near "$(judge 'print(sum(row["cpu_ns"] for row in json.load(open("by.json"))["by"] if row["value"] == sys.argv[1]))' "$2")" "$3" 30 "$1 $2"
 }
 
 @test "report --by label: has what ran with labels, of nested scopes and of tasks" {
     cat >labelled.py <<'END'
-import asyncio, time
+import asyncio
+from cpu import spin
 from libpyprof import labels
-
-
-def spin(seconds):
-    used = time.thread_time()
-    while time.thread_time() - used < seconds:
-        sum(range(1000))
 
 
 async def part(name):
@@ -388,13 +372,8 @@ END
 @test "labels of a module that is loaded again while imports go on" {
     cat >reloads.py <<'END'
 import importlib, sys, threading, time, types
+from cpu import spin
 import libpyprof
-
-
-def spin(seconds):
-    used = time.thread_time()
-    while time.thread_time() - used < seconds:
-        sum(range(1000))
 
 
 def import_more():
@@ -417,20 +396,10 @@ END
 
 # Where root has no directory yet nothing is saved in the first second, and modules are searched all the same.
 @test "labels of a program of half a second are known once they are set, those of its own module soon" {
-    cat >short.py <<'END'
-import time
-
-
-def spin(seconds):
-    used = time.thread_time()
-    while time.thread_time() - used < seconds:
-        sum(range(1000))
-
+    cat >imported.py <<'END'
+from cpu import spin
 
 spin(0.15)
-END
-    cat >imported.py <<'END'
-from short import spin
 from libpyprof import labels
 
 with labels(tenant=7):
@@ -440,8 +409,9 @@ END
 import sys
 import types
 from contextvars import ContextVar
-from short import spin
+from cpu import spin
 
+spin(0.15)
 sys.modules["libpyprof"] = module = types.ModuleType("libpyprof")
 module.pyprof_labels = ContextVar("pyprof_labels")
 module.pyprof_labels.set(b"tenant=7")
@@ -606,14 +576,9 @@ END
 
 @test "report --by label:creator has what tasks used that a task has left in the background" {
     cat >background.py <<'END'
-import asyncio, time
+import asyncio
+from cpu import spin
 import libpyprof
-
-
-def spin(seconds):
-    used = time.thread_time()
-    while time.thread_time() - used < seconds:
-        sum(range(1000))
 
 
 async def background():
@@ -944,8 +909,7 @@ assert described(lambda: other.send(None))[0] == repr(StopIteration("awaitable")
 END
     timeout 60 "$PYPROF" run -- "$PYTHON" -W error ends.py 2>run.err || fail "$(cat run.err)"
     ! grep 'never awaited' run.err || fail "$(cat run.err)"
-    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint | judge '
 rows = [row for row in json.load(sys.stdin)["by"] if row["value"] == "/"]
 assert rows[0]["requests"] == 15 and rows[0]["measured_requests"] == 13, rows'
 }
@@ -1034,8 +998,7 @@ class Scope(dict):
 asyncio.run(inner(Scope(type="http", path="/scope"), None, lambda message: asyncio.sleep(0)))
 END
     timeout 60 "$PYPROF" run -- "$PYTHON" mounted.py 2>run.err || fail "$(cat run.err)"
-    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint | judge '
 counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
 expected = ["/new_headers", "/new_send", "/in_a_task", "/pipelined", "/next", "/text/*", "/scope", "own", "own part"]
 assert counted == dict.fromkeys(expected, 1), counted'
@@ -1148,8 +1111,7 @@ assert gevent.spawn(names).get() == []
 END
     timeout 60 "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
     timeout 60 "$PYPROF" run -- "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
-    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint | judge '
 counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
 assert counted == {"/spawns": 1, "own name": 1}, counted'
 }

@@ -238,8 +238,7 @@ END
     grep -A 1 'LINE OF THE APPLICATION, libraries included$' report.txt | grep -qE '^ +[0-9.]+ s +[0-9.]+ %  app.py:6 +alpha' ||
         fail "$(cat report.txt)"
     "$PYPROF" report --json >report.json
-    "$PYTHON" -c '
-import json
+    judge '
 hottest = json.load(open("report.json"))["hottest"]
 assert hottest["function"] == "spread" and hottest["lines"][0]["line"] == 6, hottest'
 }
@@ -294,8 +293,8 @@ root()""", "page.html", "exec"))'
     done
 }
 
-# A package installed somewhere, and the program that calls it.
-write_packages() {
+@test "report: CPU time by package, as a sum and as a table" {
+    # A package installed somewhere, and the program that calls it.
     mkdir -p lib/site-packages/alpha lib/site-packages/beta
     printf 'def work(n):\n    return sum(i * i for i in range(n))\n' >lib/site-packages/alpha/__init__.py
     # Code that the package makes is its own.
@@ -316,10 +315,6 @@ while time.process_time() < end:
     alpha.work(30000)
     beta.core.work(10000)
 END
-}
-
-@test "report: CPU time by package, as a sum and as a table" {
-    write_packages
     until_sampled 'beta/core' profiled "$PYTHON" app.py
     "$PYPROF" report --full >report.txt
     unwrapped <report.txt >flat.txt
@@ -329,8 +324,7 @@ END
     between 99 "$(awk '$2 == "s" { sum += $3 } END { printf "%.0f", sum }' packages.txt)" 101 "percent"
     [ "$(awk '$2 == "s" { print $6 }' packages.txt | head -n 2 | tr '\n' ' ')" = "alpha beta " ] || fail "$(cat report.txt)"
     ! awk '{ print $6 }' packages.txt | grep made || fail "$(cat report.txt)"
-    "$PYPROF" report --json | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json | judge '
 report = json.load(sys.stdin)
 packages = {row["name"]: row["self_ns"] for row in report["packages"]}
 assert sum(packages.values()) == report["shown_ns"], packages
@@ -424,7 +418,6 @@ END
 }
 
 @test "report: native threads that wait in a loop are named, with the setting against it" {
-    command -v gcc >/dev/null || skip "gcc is missing"
     printf 'void gomp_barrier_wait(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' >spin.c
     gcc -O2 -shared -fPIC -o spin.so spin.c
     cat >app.py <<'END'
@@ -457,7 +450,6 @@ END
 
 @test "report into a pipe: a native name of 300 characters is cut in the middle, --json has the whole" {
     export LC_ALL=C.UTF-8
-    command -v gcc >/dev/null || skip "gcc is missing"
     name=first_$(printf 'x%.0s' {1..300})_last
     printf 'void %s(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' "$name" >long.c
     gcc -O2 -shared -fPIC -o long.so long.c
@@ -626,8 +618,7 @@ END
 
 # rows_of_json FUNCTION: its share of self time in thousandths.
 rows_of_json() {
-    "$PYPROF" report --json | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json | judge '
 report = json.load(sys.stdin)
 print(int(1000 * sum(row["self_ns"] for row in report["python"] if row["text"].startswith(sys.argv[1])) / report["program_ns"]))' "$1"
 }
@@ -772,8 +763,7 @@ END
     printf '0.30 50.0 first (app.py:20)\n0.30 50.0 second (app.py:30)\n' | diff <(neighbours --callers '^walk ' | sort) -
     printf '0.40 66.7 itself \n0.20 33.3 leaf (app.py:50)\n' | diff <(neighbours --callees '^walk ') -
     printf '0.82 100.0 (none: it\n' | diff <(neighbours --callers '^<module> .app') -
-    "$PYPROF" report --json --callees '^walk ' calls.pyprof | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --callees '^walk ' calls.pyprof | judge '
 assert [(row["text"], row["cpu_ns"]) for row in json.load(sys.stdin)["callees"]] == [("itself", 400000000), ("leaf (app.py:50)", 200000000)]'
 }
 
@@ -797,8 +787,7 @@ END
     ! grep -E 'walk|second' stacks.txt || fail "$(cat stacks.txt)"
     grep -qxF '<module> (app.py:10);leaf (app.py:50) 250000000' stacks.txt || fail "$(cat stacks.txt)"
     [ "$(awk '{ sum += $NF } END { print sum }' stacks.txt)" -eq 820000000 ]
-    "$PYPROF" report --json --hide . calls.pyprof | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --hide . calls.pyprof | judge '
 report = json.load(sys.stdin)
 assert [row["text"] for row in report["functions"]] == ["[code of others]"] and report["shown_ns"] == 820000000, report["functions"]'
     "$PYPROF" report --hide walk calls.pyprof | grep -qF 'pyprof flame --hide walk calls.pyprof'

@@ -136,8 +136,7 @@ if FIRST:
 END
     "$PYPROF" run -- env PYTHONPATH="$ROOT/contrib/python" "$PYTHON" forked.py 2>run.err || fail "$(cat run.err)"
     "$PYPROF" report --json --by endpoint >by.json
-    ${READ%% *} -c '
-import json
+    judge '
 rows = {row["value"]: row for row in json.load(open("by.json"))["by"]}
 counts = {value: row.get("requests") for value, row in rows.items()}
 assert counts == {None: None, "(unknown route)": 4, "/parent": 22, "/child": 50, "/threads": 160_000, "/a?b?": 2}, counts
@@ -186,8 +185,7 @@ calls() {
     "$PYPROF" diff --by endpoint --focus spin a b >focus.txt
     grep -q '^Per cent of the CPU; ' focus.txt || fail "$(cat focus.txt)"
     unwrapped <focus.txt | grep -q '^Not known whether it is slower: this is a part of what requests use' || fail "$(cat focus.txt)"
-    ${READ%% *} -c '
-import json
+    judge '
 same = json.load(open("same.json"))
 rows = {row["value"]: row for row in same["values"]}
 assert same["by"] == "request" and set(rows) == {"/light", "/heavy/*"}, same
@@ -233,8 +231,7 @@ END
     shows faster.txt 1 ' -[2-4][0-9] %\* .*own clock'
     run -1 "$PYPROF" diff --by endpoint --fail-above 2% -o gate.txt a slower
     [[ $output == *"% of A's CPU: /search"* ]] || fail "$output"
-    "$PYPROF" diff --by endpoint --json a slower | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" diff --by endpoint --json a slower | judge '
 rows = {row["value"]: row for row in json.load(sys.stdin)["values"]}
 assert {value: row["measured_significant"] for value, row in rows.items()} == {"/": False, "/search": True}, rows
 before, after = rows["/search"]["measured_mean_ns"]
@@ -255,8 +252,7 @@ assert 1.3 < after / before < 1.7 and rows["/search"]["measured_requests"] == [1
     unwrapped <report.txt | grep -q 'p50 and p99, to an eighth: requests by their thread' || fail "$(cat report.txt)"
     "$PYPROF" diff a a | grep -q '^Functions: --by share$' || fail "$("$PYPROF" diff a a)"
     [ "$("$PYPROF" diff --json a a | jq -r '.by, has("functions")' | xargs)" = 'share true' ]
-    "$PYPROF" report --json --by endpoint --sort cpu-per-request a | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint --sort cpu-per-request a | judge '
 each = [row.get("cpu_per_request_ns", 0) for row in json.load(sys.stdin)["by"]]
 assert each == sorted(each, reverse=True) and each[0] > 0, each'
     "$PYPROF" report --ci --by endpoint a >ci.txt
@@ -401,8 +397,7 @@ print(json.dumps(used))
 EOF
     PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" executor.py >truth.json
     "$PYPROF" report --json --by endpoint >by.json
-    ${READ%% *} -c '
-import json
+    judge '
 truth, by = json.load(open("truth.json")), {row["value"]: row for row in json.load(open("by.json"))["by"]}
 for path, seconds in truth.items():
     row = by[{"none": None, "/named": "a name"}.get(path, path)]

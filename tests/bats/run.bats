@@ -399,8 +399,7 @@ type(work)(code.replace(co_qualname=name) if hasattr(code, "co_qualname") else c
         ! LC_ALL=C grep -qE $'\x1b|\xc2\x9b|\xe2\x80\xae|\xe2\x80\xa8' export.txt || fail "$format: $(cat -v export.txt)"
         grep -qE 'ev(\?31m\?il\?|\\u009b31m\\u202eil\\u2028)' export.txt || fail "$format: $(cat -v export.txt)"
     done
-    "$PYPROF" export --format speedscope pyprof.out | "$PYTHON" -c '
-import json, sys
+    "$PYPROF" export --format speedscope pyprof.out | judge '
 assert "ev\x9b31m\u202eil\u2028" in [frame["name"] for frame in json.load(sys.stdin)["shared"]["frames"]]'
 }
 
@@ -544,8 +543,7 @@ END
     fi
     rm -rf pyprof.out
     "$PYPROF" run -- "$PYTHON" killed.py makes-it 2>err.txt || true
-    between 300 "$("$PYPROF" info --json pyprof.out | "$PYTHON" -c 'import json, sys
-print(sum(p["cpu_ns"] for p in json.load(sys.stdin)["processes"]) // 10**6)')" 800 "ms: $(cat err.txt)"
+    between 300 "$("$PYPROF" info --json pyprof.out | judge 'print(sum(p["cpu_ns"] for p in json.load(sys.stdin)["processes"]) // 10**6)')" 800 "ms: $(cat err.txt)"
 }
 
 @test "pyprof run --repeat: the runs are shown as one, with what a run differs by; diff compares them; the first that fails ends them" {

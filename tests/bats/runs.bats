@@ -13,8 +13,7 @@ load lib/two_runs
     old=$(sed -n 3p runs.txt | cut -d' ' -f1)
     "$PYPROF" report --run "$old" >report.txt
     head -n 1 report.txt | grep -q '1 0.1' || fail "$(cat report.txt)"
-    "$PYPROF" runs --json | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" runs --json | judge '
 runs = json.load(sys.stdin)["runs"]
 assert [run["processes"] for run in runs] == [1, 1], runs
 assert runs[0]["start_unix_ns"] > runs[1]["start_unix_ns"], runs

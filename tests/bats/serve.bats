@@ -80,8 +80,7 @@ has_all() {
 
 # reader_of EXPRESSION: of the JSON of info.
 reader_of() {
-    ${READ%% *} -c 'import json, sys
-total = json.load(sys.stdin)["total"]
+    judge 'total = json.load(sys.stdin)["total"]
 print(f"{eval(sys.argv[1]):.9f}")' "$1"
 }
 
@@ -162,8 +161,7 @@ END
     grep -q "connect-src 'self'; frame-src 'self'; script-src 'sha256-" body.txt || fail "$(head body.txt)"
     get /api/runs.json | ${READ%% *} -c 'import json, sys; assert len(json.load(sys.stdin)["runs"]) == 1'
     get /api/status.json | ${READ%% *} -c 'import json, sys; assert json.load(sys.stdin)["running"] == 1'
-    get '/api/report.json?by=endpoint&focus=endpoint%3D%2Fcart' | ${READ%% *} -c 'import json, sys
-values = json.load(sys.stdin)["by"]
+    get '/api/report.json?by=endpoint&focus=endpoint%3D%2Fcart' | judge 'values = json.load(sys.stdin)["by"]
 assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     [ "$(status '/api/report.json?focus=[')" = 400 ] || fail "$(cat body.txt)"
     grep -q 'regular expression' body.txt || fail "$(cat body.txt)"
@@ -419,8 +417,7 @@ END
     prometheus --config.file prometheus.yml --storage.tsdb.path data --web.listen-address "127.0.0.1:$port" >prometheus.log 2>&1 3>&- 5>&- &
     OTHER=$!
     asked() {
-        curl -s -G "127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | ${READ%% *} -c 'import json, sys
-result = json.load(sys.stdin)["data"]["result"]
+        curl -s -G "127.0.0.1:$port/api/v1/query" --data-urlencode "query=$1" | judge 'result = json.load(sys.stdin)["data"]["result"]
 sys.exit(not result or float(result[0]["value"][1]) <= 0)'
     }
     for expression in 'up{job="pyprof"}' 'rate(pyprof_endpoint_cpu_seconds_total{endpoint="/cart"}[30s])' 'rate(pyprof_endpoint_requests_total{endpoint="/cart"}[30s])' \

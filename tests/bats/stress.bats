@@ -7,10 +7,7 @@ setup_file() {
         cat make.log
         return 1
     }
-    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
-    for i in 0 1 2 3; do
-        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
-    done
+    make_churn
 }
 
 # stressed SECONDS: none of the processes dies, hangs or is reported by a sanitizer, and each one's sums close.

@@ -3,8 +3,7 @@ load lib/helper
 
 # names_of_threads: of the last profile, those with a tenth of a second and more, as JSON.
 names_of_threads() {
-    "$PYPROF" report --json | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json | judge '
 threads = json.load(sys.stdin)["threads"]
 print(json.dumps(sorted({thread["name"] for thread in threads if thread["shown_ns"] >= 1e8 and thread["tid"]})))'
 }
@@ -13,16 +12,14 @@ every_kind() {
     profiled "$PYTHON" "$WORKLOADS/thread_names.py" kinds 0.25 >python.json
     names_of_threads >found.json
     # A name in the log has 127 bytes at most.
-    ${READ%% *} -c 'import json
-found = json.load(open("found.json"))
+    judge 'found = json.load(open("found.json"))
 long = [name for name in found if name.startswith("xxx")]
 assert len(long) == 1 and long[0] == "x" * (len(long[0]) - 1) + "…" and 100 < len(long[0].encode()) < 128, long
 wanted = ["x" * 300 if name in long else name for name in found]
 assert wanted == json.load(open("python.json")), found'
     "$PYPROF" report --json --thread 'latin é' >selected.json
     "$PYPROF" report --json --thread MainThread >main.json
-    ${READ%% *} -c 'import json
-for file, name in ("selected.json", "latin é"), ("main.json", "MainThread"):
+    judge 'for file, name in ("selected.json", "latin é"), ("main.json", "MainThread"):
     threads = json.load(open(file))["threads"]
     assert [thread["name"] for thread in threads] == [name], threads'
     collapsed --threads >stacks.txt
@@ -85,8 +82,7 @@ def work():
 thread = threading.Thread(target=work, name="Worker")
 thread.start()
 thread.join()'
-    "$PYPROF" report --json | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json | judge '
 for thread in json.load(sys.stdin)["threads"]:
     assert thread["name"] != "MainThread" or thread["shown_ns"] < 3e8, thread'
 }

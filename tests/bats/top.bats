@@ -49,8 +49,7 @@ start() {
 
 # has_samples PROCESSES
 has_samples() {
-    [ "$(info | /usr/bin/python3 -c '
-import json, sys
+    [ "$(info | judge '
 print(sum(process["samples"] > 20 for process in json.load(sys.stdin)["processes"]))')" -ge "$1" ]
 }
 
@@ -102,8 +101,7 @@ begins_with() {
 @test "PID: the process and its descendants, wherever they write; --pid: only these" {
     # Another run in the same directory, with a later log.
     start 3
-    mapfile -t pids < <(info | /usr/bin/python3 -c '
-import json, sys
+    mapfile -t pids < <(info | judge '
 print(*sorted(process["pid"] for process in json.load(sys.stdin)["processes"]), sep="\n")')
     LD_PRELOAD=$LIBPYPROF "$PYTHON" -c 'sum(i * i for i in range(3000000))'
     mkdir elsewhere
@@ -123,8 +121,7 @@ print(*sorted(process["pid"] for process in json.load(sys.stdin)["processes"]), 
     begins_with "pyprof: 999999999: no such process, and no such file or directory" "$PYPROF" top --count 1 999999999
     begins_with "waiting: no profile in 1234567890 yet" "$PYPROF" top --count 1 1234567890
     popd
-    begins_with "run " "$PYPROF" top --count 1 --run "$("$PYPROF" runs --json | /usr/bin/python3 -c '
-import json, sys
+    begins_with "run " "$PYPROF" top --count 1 --run "$("$PYPROF" runs --json | judge '
 print(json.load(sys.stdin)["runs"][-1]["run"])')" --pid "${pids[1]},${pids[2]}"
     grep -q '^2 processes running | ' <<<"$output" || fail "$output"
     begins_with "waiting: no process 1 in pyprof.out" "$PYPROF" top --count 1 --pid 1

@@ -23,8 +23,7 @@ SEARCH=4bf92f3577b34da6ffffffffffffffff
     [ "$(awk '{ if (length > longest) longest = length } END { print longest }' report.txt)" -le 80 ] || fail "$(cat report.txt)"
     "$PYPROF" report --trace $SEARCH --from 1.115 logs >one.txt
     grep -qxF 'One sample represents 10 ms of CPU: this trace may have used far less, or more' one.txt || fail "$(cat one.txt)"
-    "$PYPROF" report --json --trace ${CART:0:20} logs | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --trace ${CART:0:20} logs | judge '
 report = json.load(sys.stdin)
 trace = report["trace"]
 assert trace["trace_id"] == sys.argv[1] and trace["cpu_ns"] == report["shown_ns"] == 100000000, trace
@@ -93,8 +92,7 @@ assert sum(s["cpu_ns"] for s in trace["spans"]) == trace["cpu_ns"]' "$CART"
     few='One sample represents 10 ms of CPU: traces with few samples may have used far less, or more'
     unwrapped <report.txt | grep -qF "$few" || fail "$(cat report.txt)"
     ! "$PYPROF" report --by trace --trace $CART logs | unwrapped | grep -F "$few" || fail "10 samples are few"
-    "$PYPROF" report --json --by trace logs | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by trace logs | judge '
 assert [row["name"] for row in json.load(sys.stdin)["by"]] == ["GET /cart", "GET /search"]'
     # on a narrow terminal the id, which --trace takes, is whole
     for columns in 75 80 100; do
@@ -126,14 +124,12 @@ log.write("named.pyprof")'
     grep -qE '^ +93\.3 % +2\.00 s  \[not selected\]' top.txt && grep -qE '^ +0\.7 % +0\.01 s  \(none\)' top.txt || fail "$(cat top.txt)"
     "$PYPROF" export --format collapsed --by span only >stacks.txt
     grep -qxF '[not selected];[not selected] 2000000000' stacks.txt && grep -qxF '(none);[unsampled] 14000002' stacks.txt || fail "$(cat stacks.txt)"
-    "$PYPROF" diff --json --by span only only | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" diff --json --by span only only | judge '
 values = {v["value"]: v["self_ns"][0] for v in json.load(sys.stdin)["values"]}
 assert values["[not selected]"] == 2000000000 and values[None] == 14000002, values'
     "$PYPROF" info only >info.txt
     grep -qxF '    samples of traces are kept by PYPROF_TRACES=0.01,only' info.txt || fail "$(cat info.txt)"
-    "$PYPROF" info --json only | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" info --json only | judge '
 info = json.load(sys.stdin)
 assert [p["traces"] for p in info["processes"]] == ["0.01,only"] * 2 and info["total"]["traces"] == 2, info
 assert (info["total"]["not_selected"], info["total"]["not_selected_ns"]) == (200, 2000000000), info'
@@ -234,8 +230,7 @@ recorded() {
     packages=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$packages"
     PYPROF_TRACES=$1 PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$packages/bin/python" "$WORKLOADS/traces.py" "$2" "${1%,*}" >truth.json
     compared pyprof.out
-    "$PYPROF" report --json --by trace | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" report --json --by trace | judge '
 rows, truth = json.load(sys.stdin)["by"], json.load(open("truth.json"))
 assert rows and {row["value"] for row in rows} <= set(truth), rows
 for row in rows:
@@ -245,8 +240,7 @@ for row in rows:
 
 @test "what is kept of selected traces only: the rest is [not selected], as much as the accounting says" {
     recorded 0.3,only 300
-    "$PYPROF" info --json | /usr/bin/python3 -c '
-import json, sys
+    "$PYPROF" info --json | judge '
 total = json.load(sys.stdin)["total"]
 print(total["not_selected_ns"])
 assert total["not_selected"] and 0 < total["not_selected_ns"] < total["sampled_ns"], total' >said.txt

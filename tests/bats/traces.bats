@@ -85,8 +85,7 @@ else:
     context.attach(trace.set_span_in_context(TracerProvider().get_tracer("").start_span("kept"), within))
 use(3)
 END
-    info | ${READ%% *} -c '
-import json, sys
+    info | judge '
 total = json.load(sys.stdin)["total"]
 print(total)
 assert 100 < total["samples"] < 420, total["samples"]'
@@ -150,8 +149,7 @@ with concurrent.futures.ThreadPoolExecutor(4) as pool:
 END
     stop_server "$server" TERM
     "$PYPROF" report --json --by trace >report.json
-    ${READ%% *} -c '
-import json
+    judge '
 kept, workers = set(), set()
 for line in open("answers.txt"):
     trace, marked, pid = line.split()

@@ -12,8 +12,7 @@ compared() {
     "$PYTHON" "$WORKLOADS/wrapped_compare.py" "$port" >compared.txt || fail "$(cat compared.txt; tail -n 5 server.log)"
     stop_server "$server" TERM
     [ "$(wc -l <compared.txt)" = 1 ] || fail "$(cat compared.txt)"
-    "$PYPROF" report --json --by endpoint | ${READ%% *} -c '
-import json, sys
+    "$PYPROF" report --json --by endpoint | judge '
 counted = sum(row.get("requests", 0) for row in json.load(sys.stdin)["by"])
 assert str(counted) == open("compared.txt").read().strip() and counted > 20, counted'
 }

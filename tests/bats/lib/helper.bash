@@ -105,6 +105,12 @@ reader() {
     $READ "$@"
 }
 
+# judge CODE [ARGUMENT...]: Python with json, re, sys and collections.
+judge() {
+    ${READ%% *} -c "import collections, json, re, sys
+$1" "${@:2}"
+}
+
 # cpu_near VALUE TRUTH PERCENT WHAT: of the CPU in a function in the profile.
 cpu_near() {
     info >cpu_near.json
@@ -226,6 +232,14 @@ with_pythons() {
 use_python() {
     [ -n "$1" ] || skip "no Python here that this test is for"
     read -r PYTHON VERSION PYTHON_BUILD <<<"$1"
+}
+
+# make_churn: the libraries of native_churn.py.
+make_churn() {
+    g++ -O1 -g -shared -fPIC -o libnative_churn.so "$WORKLOADS/lib/native_churn.cc"
+    for i in 0 1 2 3; do
+        gcc -O1 -g -shared -fPIC -DSIZE=$((1000 + i * 3001)) -o libplug$i.so "$WORKLOADS/lib/plug.c"
+    done
 }
 
 # between LOW VALUE HIGH WHAT

@@ -1,9 +1,8 @@
 /* Uses CPU time on other stacks than the thread's own: a coroutine's, between pages that must not be touched, and the
  * alternate one of a signal handler; below many calls there and on the thread's own. */
+#include "cpu.h"
 #include <signal.h>
-#include <stdint.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <ucontext.h>
 
 #define SIZE ((size_t)256 << 10)
@@ -19,17 +18,10 @@ static __thread int burn_ms;
 static __thread int (*call_back)(void);
 static __thread int call_depth;
 
-static int64_t cpu_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 __attribute__((noinline)) void burn_elsewhere(int ms, int (*call)(void))
 {
-    int64_t end = cpu_ms() + ms;
-    while (cpu_ms() < end) {
+    uint64_t end = thread_ns() + 1000000u * (uint64_t)ms;
+    while (thread_ns() < end) {
         for (volatile int i = 0; i < 100000; i++)
             ;
         if (call)

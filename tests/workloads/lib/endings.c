@@ -1,5 +1,6 @@
 /* How a process ends, with code that runs at its end before, after and beside ours. Loaded by LD_PRELOAD, in front of
  * us or after us, or by the program itself. */
+#include "cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 void ending(const char *how);
@@ -18,13 +18,7 @@ static const char *thread_how;
 
 __attribute__((noinline)) void burn_at_end(void)
 {
-    struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 20000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 30);
+    use_us(30000);
 }
 
 static void say(const char *what)

@@ -1,4 +1,5 @@
 /* Calls that wait and end with EINTR whenever a signal is handled meanwhile, with work between them: how many did? */
+#include "cpu.h"
 #include <errno.h>
 #include <linux/futex.h>
 #include <netinet/in.h>
@@ -16,7 +17,6 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <time.h>
 #include <unistd.h>
 
 #define WAIT_US 300
@@ -28,17 +28,6 @@ static struct sockaddr_in address;
 static int queue;
 
 int interrupted(int count, int own_timer);
-
-static void burn(void)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 2000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < BURN_US);
-}
 
 static const struct timespec moment = {0, WAIT_US * 1000L};
 
@@ -195,7 +184,7 @@ static void *makes_calls(void *argument)
 {
     const struct way *way = argument;
     for (int i = 0; i < calls; i++) {
-        burn();
+        use_us(BURN_US);
         if (way->call() < 0 && errno == EINTR)
             ended_early[way - ways]++;
     }

@@ -1,8 +1,7 @@
 /* Native threads that say what they work for (pyprof_labels). */
 #include "../../../preload/pyprof.h"
+#include "cpu.h"
 #include <pthread.h>
-#include <stdint.h>
-#include <time.h>
 
 void labelled_first(void);
 void labelled_second(void);
@@ -10,13 +9,6 @@ void labelled_none(void);
 void labelled_run(void);
 
 static int (*set_labels)(const char *);
-
-static uint64_t thread_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void use_cpu(void)
 {

@@ -1,8 +1,7 @@
 /* A native library's pool: threads without Python that work while their caller waits. */
+#include "cpu.h"
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <time.h>
 
 #define WORKERS 2
 
@@ -13,13 +12,6 @@ void pool_end(void);
 
 static pthread_t workers[WORKERS];
 static atomic_int stop;
-
-static uint64_t thread_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void *pool_worker(void *argument)
 {

@@ -1,10 +1,9 @@
 /* A library that makes threads that Python does not know: they return, leave by pthread_exit, are cancelled, are
  * detached, block every signal. Each uses CPU in a function named after it and adds its clock to what is returned. */
+#include "cpu.h"
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
-#include <stdint.h>
-#include <time.h>
 #include <unistd.h>
 
 #define BURN_NS 300000000u
@@ -14,13 +13,6 @@ void burn_native(void);
 
 static _Atomic uint64_t used;
 static _Atomic int detached_done;
-
-static uint64_t thread_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 __attribute__((noinline)) void burn_native(void)
 {

@@ -1,11 +1,10 @@
 /* What few programs do to their memory and registers: thread states that another thread deletes, an FS register and
  * flags of their own, a hole in the stack. For ctypes' CDLL: without the GIL. */
+#include "cpu.h"
 #include <alloca.h>
 #include <dlfcn.h>
 #include <pthread.h>
-#include <stdint.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 int state_is_deleted(int ms);
@@ -30,19 +29,13 @@ static volatile int detached;
 /* Uses some CPU in the name of a thread state, then without. */
 static void *uses_state(void *argument)
 {
-    struct timespec begin, now;
     state = PYTHON(void *, PyThreadState_New, void *)(PYTHON(void *, PyInterpreterState_Head, void)());
     PYTHON(void, PyEval_RestoreThread, void *)(state);
     PYTHON(int, PyRun_SimpleString, const char *)
     ("import time\nend = time.thread_time() + 0.1\nwhile time.thread_time() < end: pass\n");
     PYTHON(void *, PyEval_SaveThread, void)();
     detached = 1;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 10000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < *(int *)argument);
+    use_us(1000 * *(unsigned *)argument);
     return NULL;
 }
 

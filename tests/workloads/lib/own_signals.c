@@ -1,5 +1,6 @@
 /* What a program may do with SIGURG besides a handler: wait for it, read it from a descriptor, let it through for the
  * time of one call, leave its handler by a jump. Each prints what it saw: the same with the profiler as without. */
+#include "cpu.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -12,7 +13,6 @@
 #include <sys/select.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <ucontext.h>
 #include <unistd.h>
 
@@ -25,18 +25,6 @@ static ucontext_t before;
 
 int own_signals(const char *what);
 int taken(const char *how);
-
-/* So that our own ticks come: CPU time of this thread. */
-static void burn(int ms)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 20000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
-}
 
 static int is_blocked(int signal)
 {
@@ -67,7 +55,7 @@ static void handle(void (*function)(int, siginfo_t *, void *), int flags, int al
 
 static void *burner(void *ms)
 {
-    burn((int)(long)ms);
+    use_us(1000 * (uint64_t)(long)ms);
     return NULL;
 }
 
@@ -101,12 +89,12 @@ static void waits(void)
     pthread_sigmask(SIG_BLOCK, &only_prof, NULL);
     other = another(100);
     for (int i = 0; i < ROUNDS; i++) {
-        burn(2);
+        use_us(2000);
         kill(getpid(), SIGURG);
-        burn(2);
+        use_us(2000);
         got += sigwait(&only_prof, &signal) == 0 && signal == SIGURG;
         pthread_kill(self, SIGURG);
-        burn(2);
+        use_us(2000);
         got += sigwaitinfo(&only_prof, &info) == SIGURG;
         codes += info.si_code == SI_TKILL && info.si_pid == getpid();
         sigqueue(getpid(), SIGURG, (union sigval){.sival_int = i});
@@ -139,9 +127,9 @@ static void descriptor(void)
         int fd = signalfd(-1, set, SFD_NONBLOCK | SFD_CLOEXEC);
         pthread_t other = another(60);
         for (int i = 0; i < ROUNDS; i++) {
-            burn(2);
+            use_us(2000);
             kill(getpid(), SIGURG);
-            burn(2);
+            use_us(2000);
             struct pollfd look = {fd, POLLIN, 0};
             poll(&look, 1, 2000);
             while (read(fd, &info, sizeof info) == sizeof info)
@@ -164,12 +152,12 @@ static void pending(void)
         sigpending(&now);
         none += !sigismember(&now, SIGURG);
         raise(SIGURG);
-        burn(3);
+        use_us(3000);
         sigpending(&now);
         waiting += sigismember(&now, SIGURG);
         too_early += handled != so_far;
         pthread_sigmask(SIG_UNBLOCK, &only_prof, NULL);
-        burn(1);
+        use_us(1000);
     }
     printf("pending: before %d, waiting %d, too early %d, handled %d\n", ROUNDS - none, waiting, too_early, handled);
 }
@@ -203,7 +191,7 @@ static void masks_of_calls(void)
     handle(on_prof, 0, 0);
     pthread_sigmask(SIG_BLOCK, &only_prof, NULL);
     for (int way = 0; way < 8; way++) {
-        burn(2);
+        use_us(2000);
         if (way % 2)
             raise(SIGURG);
         else
@@ -239,7 +227,7 @@ static void on_prof_look(int signal, siginfo_t *info, void *context)
     blocked_prof = is_blocked(SIGURG);
     blocked_usr1 = is_blocked(SIGUSR1);
     blocked_usr2 = is_blocked(SIGUSR2);
-    burn(3);
+    use_us(3000);
     handled++;
 }
 
@@ -297,7 +285,7 @@ static void on_prof_jump(int signal, siginfo_t *info, void *context)
     (void)info;
     (void)context;
     handled++;
-    burn(1);
+    use_us(1000);
     siglongjmp(back, 1);
 }
 
@@ -317,7 +305,7 @@ static void jumps(void)
     for (rounds = 0; rounds < 100; rounds++) {
         if (sigsetjmp(back, 1) == 0)
             raise(SIGURG);
-        burn(1);
+        use_us(1000);
     }
     printf("jumps: handled %d, SIGURG %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGURG), is_blocked(SIGUSR1),
            is_blocked(SIGUSR2));
@@ -329,7 +317,7 @@ static void jumps(void)
         getcontext(&before);
         if (!came++)
             raise(SIGURG);
-        burn(1);
+        use_us(1000);
     }
     printf("jumps: handled %d by setcontext, SIGURG %d, SIGUSR1 %d, SIGUSR2 %d\n", handled, is_blocked(SIGURG),
            is_blocked(SIGUSR1), is_blocked(SIGUSR2));
@@ -338,7 +326,7 @@ static void jumps(void)
     handle(on_prof_jump, 0, SIGUSR1);
     if (sigsetjmp(back, 0) == 0)
         raise(SIGURG);
-    burn(1);
+    use_us(1000);
     printf("jumps: without the mask, SIGUSR1 %d, SIGUSR2 %d\n", is_blocked(SIGUSR1), is_blocked(SIGUSR2));
     sigset_t all;
     sigfillset(&all);
@@ -382,7 +370,7 @@ int taken(const char *how)
     sigaddset(&only_prof, SIGURG);
     handle(on_prof, 0, 0);
     pthread_sigmask(SIG_BLOCK, &only_prof, NULL);
-    burn(20);
+    use_us(20000);
     raise(SIGURG);
     if (strcmp(how, "sigsuspend") == 0) {
         got = sigsuspend(&nothing);
@@ -400,6 +388,6 @@ int taken(const char *how)
         pthread_sigmask(strcmp(how, "SIG_SETMASK") == 0 ? SIG_SETMASK : SIG_BLOCK, &only_prof, NULL);
     }
     pthread_sigmask(SIG_BLOCK, NULL, &now);
-    burn(600);
+    use_us(600000);
     return handled == 1 && sigismember(&now, SIGURG);
 }

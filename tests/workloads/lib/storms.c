@@ -1,17 +1,16 @@
 /* Processes that begin and end while timers are armed, ticks are on their way and every lock is in use. */
+#include "cpu.h"
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdatomic.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LOADS    3
@@ -29,27 +28,16 @@ static unsigned chance(unsigned most)
     return (unsigned)rand_r(&seed) % most;
 }
 
-static void burn_us(long us)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 1000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000000 + (now.tv_nsec - begin.tv_nsec) / 1000 < us);
-}
-
 static void *burns_on(void *argument)
 {
     for (;;)
-        burn_us(1000);
+        use_us(1000);
     return argument;
 }
 
 static void *ends_at_once(void *argument)
 {
-    burn_us(20);
+    use_us(20);
     return argument;
 }
 
@@ -68,11 +56,11 @@ static void *disturbs(void *kind)
             sigaction(SIGURG, NULL, &action);
             action.sa_handler = asks++ % 2 ? SIG_IGN : SIG_DFL;
             sigaction(SIGURG, &action, NULL);
-            burn_us(50);
+            use_us(50);
             break;
         default: {
             void *library = dlopen("libresolv.so.2", RTLD_NOW);
-            burn_us(100);
+            use_us(100);
             if (library)
                 dlclose(library);
         }
@@ -93,7 +81,7 @@ static _Noreturn void runs(void)
 static void *may_run(void *number)
 {
     if ((intptr_t)number == chosen) {
-        burn_us(chance(2000));
+        use_us(chance(2000));
         if (strcmp(way, "exec") == 0)
             runs();
         else if (strcmp(way, "exit") == 0)
@@ -172,7 +160,7 @@ static int one(const char *what)
     seed++;
     if (chance(4) == 0) { /* something new for the flush thread to read */
         void *library = dlopen("libresolv.so.2", RTLD_NOW);
-        burn_us(100);
+        use_us(100);
         if (library)
             dlclose(library);
     }
@@ -270,7 +258,7 @@ long slow_fork(long megabytes, int mappings, int count)
     forker = gettid();
     pthread_create(&watcher, NULL, watches, NULL);
     for (int i = 0; i < count; i++) {
-        burn_us(2500);
+        use_us(2500);
         clock_gettime(CLOCK_MONOTONIC, &begin);
         forking = i + 1;
         pid_t pid = fork();

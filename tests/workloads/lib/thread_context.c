@@ -1,8 +1,7 @@
 /* A native library that publishes what each thread works for as OTEP 4947 has it, and threads that use CPU for it. */
+#include "cpu.h"
 #include <pthread.h>
-#include <stdint.h>
 #include <string.h>
-#include <time.h>
 
 struct record {
     uint8_t trace_id[16], span_id[8], valid, flags, attribute_bytes[2], attributes[64];
@@ -35,22 +34,15 @@ void publish_at(void *anywhere)
     otel_thread_ctx_v1 = anywhere;
 }
 
-static uint64_t cpu_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 /* Uses CPU in the calling thread; returns how much. */
 uint64_t use(unsigned ms)
 {
-    uint64_t since = cpu_ns(), now = since;
+    uint64_t since = thread_ns(), now = since;
     volatile unsigned sum = 0;
     while (now - since < ms * 1000000ull) {
         for (unsigned i = 0; i < 20000; i++)
             sum += i;
-        now = cpu_ns();
+        now = thread_ns();
     }
     return now - since;
 }

@@ -1,8 +1,7 @@
 /* Two libraries of one source. -DPUBLISHES: publishes a thread context (OTEP 4947) far into its block of thread-local
  * memory. Without: has a small block, which the loader gives the number of the first when that is unloaded, and uses
  * CPU. */
-#include <stdint.h>
-#include <time.h>
+#include "cpu.h"
 
 void publish(void);
 void use_cpu(uint64_t ns);
@@ -28,15 +27,7 @@ static _Thread_local volatile long small[4];
 
 void use_cpu(uint64_t ns)
 {
-    struct timespec now;
-    uint64_t start = 0, used;
     small[1] = 3;
-    do {
-        for (volatile int i = 0; i < 20000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-        used = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-        start = start ? start : used;
-    } while (used - start < ns);
+    use_us(ns / 1000);
 }
 #endif

@@ -1,6 +1,7 @@
 /* Waits by every function that a signal would end, after work of up to 2 ms each, and counts what ended with EINTR or
  * with less than it was to move: calls from waits.py, in a thread each. */
 #define _GNU_SOURCE
+#include "cpu.h"
 #include <errno.h>
 #include <poll.h>
 #include <pthread.h>
@@ -18,17 +19,9 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #define LARGE (1 << 20)
-
-static long cpu_ns(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return t.tv_sec * 1000000000 + t.tv_nsec;
-}
 
 static long now_ns(clockid_t clock)
 {
@@ -39,8 +32,8 @@ static long now_ns(clockid_t clock)
 
 static void work(unsigned *seed)
 {
-    long end = cpu_ns() + rand_r(seed) % 2000000;
-    while (cpu_ns() < end)
+    uint64_t end = thread_ns() + (uint64_t)rand_r(seed) % 2000000;
+    while (thread_ns() < end)
         ;
 }
 
