@@ -273,7 +273,7 @@ pieces() {
 pieces_of() {
     pieces | awk -F ' *[|] *' -v k="${1%/*}" -v n="${1#*/}" '
         NR == FNR { if ($3 ~ /^[0-9]+$/) seconds[$2] = $3; next }
-        { print ($0 in seconds ? seconds[$0] : 600) "\t" $0 }' tests/README.md - | sort -t$'\t' -k1,1nr -k2 |
+        { print ($0 in seconds ? seconds[$0] : /^torture/ ? 350 : /^all on/ ? 800 : 300) "\t" $0 }' tests/README.md - | sort -t$'\t' -k1,1nr -k2 |
         awk -F '\t' -v k="${1%/*}" -v n="${1#*/}" '
             { best = 1; for (i = 2; i <= n; i++) if (sum[i] < sum[best]) best = i; sum[best] += $1; if (best == k) print $2 }'
 }

@@ -7,9 +7,8 @@ PACKAGES+=(strawberry-graphql ipython pytest)
 
 # see tests/workloads/frameworks_served.py
 served() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "${PACKAGES[@]}") || fail "$venv"
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/frameworks_served.py" "$GROUP" "$SECONDS_LONG" >truth.json 2>program.err ||
+    with_packages "${PACKAGES[@]}"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/frameworks_served.py" "$GROUP" "$SECONDS_LONG" >truth.json 2>program.err ||
         fail "$(tail -n 5 program.err)"
     ${READ%% *} "$ROOT/tests/bats/lib/by_label.py" "$KEY" truth.json
 }

@@ -1,8 +1,8 @@
 # Which greenlet a sample belongs to: greenlet, gevent, eventlet.
 load lib/helper
 
-# with_packages PACKAGE...: PYTHON is one that has them from here on.
-with_packages() {
+# packages_for PACKAGE...: PYTHON is one that has them from here on.
+packages_for() {
     venv=$(venv_with "$@") || fail "$venv"
     PYTHON=$venv/bin/python
 }
@@ -21,7 +21,7 @@ all_kinds() {
         echo "gevent and eventlet are not made for the free-threaded 3.13"
         return
     fi
-    with_packages gevent eventlet
+    packages_for gevent eventlet
     names plain eventlet gevent
 }
 
@@ -42,7 +42,7 @@ all_kinds() {
         mkdir "$version"
         (
             cd "$version"
-            with_packages "greenlet==$version"
+            packages_for "greenlet==$version"
             names plain
         ) || fail "greenlet $version"
     done
@@ -50,7 +50,7 @@ all_kinds() {
 
 @test "a task that runs a greenlet: the sample has both" {
     [[ $PYTHON_BUILD != *free-threaded* ]] || return 0
-    with_packages gevent eventlet
+    packages_for gevent eventlet
     profiled "$PYTHON" "$WORKLOADS/greenlets_in_tasks.py" 3
     collapsed --by greenlet >greenlets.txt
     collapsed --by task >tasks.txt
@@ -65,7 +65,7 @@ all_kinds() {
 }
 
 @test "a hub that only waits has hardly any CPU time" {
-    with_packages gevent eventlet
+    packages_for gevent eventlet
     profiled "$PYTHON" -c 'import gevent, time
 def works():
     for _ in range(20):

@@ -13,11 +13,11 @@ readers() {
 
 # served SOURCE KEY PACKAGE...
 served() {
-    local source=$1 key=$2 program=$PYTHON venv
+    local source=$1 key=$2 program=$PYTHON
     shift 2
     if [ $# -gt 0 ]; then
-        venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-        program=$venv/bin/python
+        with_packages "$@"
+        program=$VENV/bin/python
     fi
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$ROOT/contrib/python" "$program" \
         "$WORKLOADS/requests_served.py" "$source" 3 >truth.json
@@ -26,9 +26,8 @@ served() {
 
 # same_spans PACKAGE...
 same_spans() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-    timeout -k 5 300 "$venv/bin/python" "$WORKLOADS/context_sources.py" "$BUILD/unit/context_readers_preload.so"
+    with_packages "$@"
+    timeout -k 5 300 "$VENV/bin/python" "$WORKLOADS/context_sources.py" "$BUILD/unit/context_readers_preload.so"
 }
 
 opentelemetry() {
@@ -163,21 +162,21 @@ for endpoint in ("/api/api", "/api/v1/api", "/{tenant}/api", "/shop/items"):
 
 # around KIND SERVER PATH... -- PACKAGE...: SERVER is as in around_routes.py, or a kind of worker of gunicorn.
 around() {
-    local kind=$1 server=$2 paths=() venv port command
+    local kind=$1 server=$2 paths=() port command
     shift 2
     while [ "$1" != -- ]; do
         paths+=("$1=$1/{}*60")
         shift
     done
     shift
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
+    with_packages "$@"
     port=$(free_port "$PYTHON")
     command=("$WORKLOADS/around_routes.py")
     case $server in
     *thread | sync) command=(-m gunicorn -k "$server" -w 1 -b "127.0.0.1:$port" around_routes:app) ;;
     esac
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF KIND=$kind SERVER=$server PORT=$port PYTHONPATH=$WORKLOADS \
-        "$venv/bin/python" "${command[@]}" >server.log 2>&1 3>&- &
+        "$VENV/bin/python" "${command[@]}" >server.log 2>&1 3>&- &
     server=$!
     "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "${paths[@]}" >/dev/null || fail "$(tail -n 5 server.log)"
     stop_server "$server" TERM
@@ -235,10 +234,10 @@ around_with_a_root_path() {
 
 # gathered LIBRARY PACKAGE...
 gathered() {
-    local library=$1 venv
+    local library=$1
     shift
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/gathered.py" "$library" >truth.json
+    with_packages "$@"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/gathered.py" "$library" >truth.json
     "$PYPROF" report --json --by endpoint >by.json
     "$PYPROF" info --json >info.json
     # Half of it are system calls: on a busy machine a part of these is in no sample.
@@ -263,10 +262,10 @@ for name, seconds in truth.items():
 
 # run_by_gevent KIND PACKAGE...
 run_by_gevent() {
-    local kind=$1 venv
+    local kind=$1
     shift
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/gevent_requests.py" "$kind"
+    with_packages "$@"
+    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/gevent_requests.py" "$kind"
     "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
     ${READ%% *} -c '
 import collections, re

@@ -60,12 +60,12 @@ END
 }
 
 new_ddtrace() {
-    local venv version
-    venv=$(PIP_ONLY_BINARY=:all: venv_with 'ddtrace>=4') || fail "$venv"
-    version=$("$venv/bin/python" -c 'import ddtrace; print(ddtrace.__version__)' 2>/dev/null)
+    local version
+    with_packages 'ddtrace>=4'
+    version=$("$VENV/bin/python" -c 'import ddtrace; print(ddtrace.__version__)' 2>/dev/null)
     for patched in "" asyncio; do
         DD_TRACE_AGENT_URL=http://127.0.0.1:1 DD_INSTRUMENTATION_TELEMETRY_ENABLED=false PYPROF_TRACES=1 PYPROF_HZ=250 \
-            PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/ddtrace_spans.py" $patched >truth.json
+            PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/ddtrace_spans.py" $patched >truth.json
         PYTHONPATH="$ROOT/tests/bats/lib" ${READ%% *} "$ROOT/tests/bats/lib/thread_context.py" truth.json
         # shellcheck disable=SC2153 # the suites' own VERSION
         [ "${VERSION%.*}" = 3.14 ] || [ "$patched" ] || sources \

@@ -113,7 +113,6 @@ made_of_python() {
 
 # bats test_tags=long
 @test "loops within tasks of nest_asyncio: the innermost task is what runs" {
-    local venv
     case $VERSION in 3.1[4-9]*) return ;; esac # what nest_asyncio patches has changed
     venv=$(venv_with nest_asyncio)
     PYTHON=$venv/bin/python made_of_python nested
@@ -121,7 +120,6 @@ made_of_python() {
 }
 
 @test "tasks of trio, beside asyncio, within it and around it: the innermost one is what runs" {
-    local venv
     venv=$(venv_with trio)
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/trio_tasks.py" 0.25 >truth.json
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
@@ -162,7 +160,6 @@ assert sum(row["cpu_ns"] for row in by) == whole, (by, whole)'
 
 # bats test_tags=long
 @test "uvloop and anyio: the task, and through its group the task that waits" {
-    local venv
     venv=$(venv_with uvloop anyio)
     cat >app.py <<'END'
 import asyncio, sys, time

@@ -10,15 +10,11 @@ readers() {
         fail "no readers of formats: $(tail -n 5 venv.err)"
 }
 
-setup_file() {
-    export FORMATS_DIRECTORY=$BATS_FILE_TMPDIR
-}
-
 # once: leaves the exports of one run in the test's directory.
 once() {
-    if [ ! -e "$FORMATS_DIRECTORY/info.json" ]; then
+    if [ ! -e "$BATS_FILE_TMPDIR/info.json" ]; then
         (
-            cd "$FORMATS_DIRECTORY" || exit 1
+            cd "$BATS_FILE_TMPDIR" || exit 1
             # shellcheck disable=SC2153 # prepare sets PYTHON
             profiled "$PYTHON" -c '
 import hashlib, os, threading, time
@@ -51,7 +47,7 @@ if child:
             mv info.new info.json
         )
     fi
-    cp -r "$FORMATS_DIRECTORY"/{p.*,info.json,pyprof.out} .
+    cp -r "$BATS_FILE_TMPDIR"/{p.*,info.json,pyprof.out} .
 }
 
 @test "every format holds the CPU of pyprof info, to the nanosecond, by the format's own rules" {

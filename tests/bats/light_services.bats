@@ -2,17 +2,10 @@
 # profile is what they used, within chance. The other suites that compare with a truth keep the machine busy.
 load lib/helper
 
-# with_packages PACKAGE...: sets $program.
-with_packages() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-    program=$venv/bin/python
-}
-
 # lightly SERVER RATE SECONDS [PREFIX...]: runs and judges it.
 lightly() {
     local name=$1-$2
-    PYPROF_OUT=$PWD/$name.out "$program" "$WORKLOADS/light_service_run.py" "$1" "$2" "$3" "$name.json" "${@:4}" 2>"$name.err" ||
+    PYPROF_OUT=$PWD/$name.out "$VENV/bin/python" "$WORKLOADS/light_service_run.py" "$1" "$2" "$3" "$name.json" "${@:4}" 2>"$name.err" ||
         fail "$(tail -n 5 "$name.err" "$name.json.log")"
     ${READ%% *} "$WORKLOADS/light_service_judge.py" "$name.json" "$name.out" "$POOL" >"$name.txt"
 }

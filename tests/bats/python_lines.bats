@@ -124,9 +124,8 @@ assert notebook["file"] == "<dynamic-code>", notebook'
 
 # Each function that a template calls has the template and the line of the call in its name.
 of_templates() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with jinja2) || fail "$venv"
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/templates.py" 3
+    with_packages jinja2
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/templates.py" 3
     collapsed --lines --native=none >lines.txt
     ${READ%% *} - lines.txt <<'END'
 import collections, re, sys
@@ -155,9 +154,8 @@ END
 }
 
 of_mako() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with mako) || fail "$venv"
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/mako_templates.py" 2
+    with_packages mako
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/mako_templates.py" 2
     collapsed --lines --native=none >lines.txt
     ${READ%% *} - lines.txt <<'END'
 import re, sys

@@ -428,8 +428,8 @@ END
 @test "the module's types are right for mypy" {
     # shellcheck disable=SC2034 # venv_with's
     PYTHON=$(matching_pythons 3.12) VERSION=3.12
-    venv=$(venv_with mypy pytest) || fail "$venv"
-    "$venv/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"
+    with_packages mypy pytest
+    "$VENV/bin/mypy" --strict --cache-dir=none libpyprof >mypy.txt || fail "$(cat mypy.txt)"
 }
 
 creators_are_labels() {
@@ -1037,8 +1037,7 @@ END
 }
 
 @test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with gevent) || fail "$venv"
+    with_packages gevent
     cat >kept.py <<'END'
 import gevent.monkey
 
@@ -1109,8 +1108,8 @@ import inspect
 assert str(inspect.signature(gevent.threadpool.ThreadPool.spawn)) == "(self, func, *args, **kwargs)"
 assert gevent.spawn(names).get() == []
 END
-    timeout 60 "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
-    timeout 60 "$PYPROF" run -- "$venv/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
+    timeout 60 "$VENV/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
+    timeout 60 "$PYPROF" run -- "$VENV/bin/python" kept.py 2>run.err || fail "$(cat run.err)"
     "$PYPROF" report --json --by endpoint | judge '
 counted = {row["value"]: row["requests"] for row in json.load(sys.stdin)["by"] if "requests" in row}
 assert counted == {"/spawns": 1, "own name": 1}, counted'

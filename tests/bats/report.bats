@@ -2,16 +2,12 @@
 # figures agree.
 load lib/helper
 
-setup_file() {
-    export SERVED=$BATS_FILE_TMPDIR
-}
-
 # Leaves the profile of a server on asyncio with three endpoints, and its client: checkout costs most, by far.
 served_once() {
-    if [ ! -e "$SERVED/stacks.txt" ]; then
-        (cd "$SERVED" && write_server && until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py)
+    if [ ! -e "$BATS_FILE_TMPDIR/stacks.txt" ]; then
+        (cd "$BATS_FILE_TMPDIR" && write_server && until_sampled 'checkout .*sign_order' profiled "$PYTHON" -W ignore server.py)
     fi
-    cp -rp "$SERVED"/{pyprof.out,service.py,server.py} .
+    cp -rp "$BATS_FILE_TMPDIR"/{pyprof.out,service.py,server.py} .
 }
 
 write_server() {

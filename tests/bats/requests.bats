@@ -1,13 +1,6 @@
 # Requests that contrib/python/libpyprof counts: as many as were answered, CPU time per request, comparisons by it.
 load lib/helper
 
-# with_packages PACKAGE...: sets $program.
-with_packages() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$venv"
-    program=$venv/bin/python
-}
-
 # served FRAMEWORK SERVER... -- NAME=PATH*COUNT...: truth.json has what the client saw.
 served() {
     local framework=$1 command=()
@@ -20,7 +13,7 @@ served() {
     port=$(free_port "$PYTHON")
     # below the server's address, which has no room in its words
     PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 LD_PRELOAD=$LIBPYPROF PYTHONPATH=$WORKLOADS:$ROOT/contrib/python FRAMEWORK=$framework \
-        "$program" "${command[@]//PORT/$port}" >server.log 2>&1 3>&- &
+        "$VENV/bin/python" "${command[@]//PORT/$port}" >server.log 2>&1 3>&- &
     server=$!
     "$PYTHON" "$WORKLOADS/counted_client.py" "$port" "$@" >truth.json || fail "$(tail -n 5 server.log)"
     stop_server "$server" TERM

@@ -127,21 +127,21 @@ END
     # All self time of the file's lines is that of samples with one of its lines innermost.
     grep -qE '^ {30,}[0-9]+  def burn' annotated.txt || fail "no line around: $(cat annotated.txt)"
     # Python before 3.9 names it as the command line did, later ones by its whole path.
-    cp -p "$RUNS_DIRECTORY/app.py" kept.py
-    echo '# changed' | tee -a app.py >>"$RUNS_DIRECTORY/app.py"
+    cp -p "$BATS_FILE_TMPDIR/app.py" kept.py
+    echo '# changed' | tee -a app.py >>"$BATS_FILE_TMPDIR/app.py"
     "$PYPROF" annotate app.py --all >annotated.txt
-    mv kept.py "$RUNS_DIRECTORY/app.py"
+    mv kept.py "$BATS_FILE_TMPDIR/app.py"
     grep -q 'source was changed' annotated.txt || fail "$(cat annotated.txt)"
     grep -qE '^ +[0-9.]+ s .* 6  $' annotated.txt || fail "$(cat annotated.txt)"
     rm app.py
-    mv "$RUNS_DIRECTORY/app.py" "$RUNS_DIRECTORY/gone.py"
+    mv "$BATS_FILE_TMPDIR/app.py" "$BATS_FILE_TMPDIR/gone.py"
     "$PYPROF" annotate app.py --all >annotated.txt
     # what is a pipe by now is not waited for
-    mkfifo "$RUNS_DIRECTORY/app.py" app.py
+    mkfifo "$BATS_FILE_TMPDIR/app.py" app.py
     timeout -k 5 20 "$PYPROF" annotate app.py --all >piped.txt || fail "status $? with a pipe"
-    rm "$RUNS_DIRECTORY/app.py" app.py
+    rm "$BATS_FILE_TMPDIR/app.py" app.py
     diff annotated.txt piped.txt
-    mv "$RUNS_DIRECTORY/gone.py" "$RUNS_DIRECTORY/app.py"
+    mv "$BATS_FILE_TMPDIR/gone.py" "$BATS_FILE_TMPDIR/app.py"
     grep -q 'source is not here' annotated.txt || fail "$(cat annotated.txt)"
     ends_with 1 "$PYPROF" annotate pp.py --all 2>err.txt
     grep -q 'pp.py: no function of this file' err.txt || fail "$(cat err.txt)"

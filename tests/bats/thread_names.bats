@@ -62,8 +62,8 @@ never_anothers() {
 
 @test "green threads have the names of their own threads" {
     if ! "$PYTHON" -c 'import gevent' 2>/dev/null; then
-        venv=$(PIP_ONLY_BINARY=:all: venv_with gevent) || fail "$venv"
-        PYTHON=$venv/bin/python
+        with_packages gevent
+        PYTHON=$VENV/bin/python
     fi
     never_anothers green 2
 }

@@ -3,10 +3,10 @@ load lib/helper
 
 # served TRACES REQUESTS P MIN [baggage]: with PYPROF_TRACES; the rest as in tests/workloads/traces.py and lib/traces.py.
 served() {
-    local venv traces=$1 least=$4
-    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    local traces=$1 least=$4
+    with_packages opentelemetry-sdk
     set -- "$2" "$3" "${@:5}"
-    PYPROF_TRACES=$traces PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$venv/bin/python" "$WORKLOADS/traces.py" "$@" >truth.json
+    PYPROF_TRACES=$traces PYPROF_HZ=250 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/traces.py" "$@" >truth.json
     "$PYPROF" report --json --by trace >report.json
     ${READ%% *} "$ROOT/tests/bats/lib/traces.py" truth.json "$least" report.json | tee traces.json
 }
@@ -62,9 +62,8 @@ only() {
 
 # Some CPU in more than a minute; 5 seconds of which timers are to be slow; what ends that; 3 seconds.
 paused() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
-    PYPROF_TRACES=0.000001,only profiled "$venv/bin/python" - "$1" <<'END'
+    with_packages opentelemetry-sdk
+    PYPROF_TRACES=0.000001,only profiled "$VENV/bin/python" - "$1" <<'END'
 import ctypes, sys, time
 from opentelemetry import baggage, context, trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -104,8 +103,8 @@ assert 100 < total["samples"] < 420, total["samples"]'
 
 # Each request is a trace of its own, whose id is the answer, or one that the header `traceparent` names.
 @test "gunicorn with the application loaded before its workers: samples of the traces that are marked" {
-    local venv port
-    venv=$(PIP_ONLY_BINARY=:all: venv_with gunicorn opentelemetry-sdk) || fail "$venv"
+    local port
+    with_packages gunicorn opentelemetry-sdk
     cat >app.py <<'END'
 import os
 import time
@@ -130,7 +129,7 @@ def app(environ, start_response):
 END
     port=$(free_port "$PYTHON")
     LD_PRELOAD=$LIBPYPROF PYPROF_TRACES=0.5,only PYTHONPATH=$ROOT/contrib/opentelemetry:$PWD PYTHONDONTWRITEBYTECODE=1 \
-        "$venv/bin/gunicorn" --preload -w 2 -b "127.0.0.1:$port" app:app >gunicorn.log 2>&1 3>&- &
+        "$VENV/bin/gunicorn" --preload -w 2 -b "127.0.0.1:$port" app:app >gunicorn.log 2>&1 3>&- &
     server=$!
     "$PYTHON" - "$port" <<'END' >answers.txt || fail "$(cat gunicorn.log)"
 import concurrent.futures, sys, time, urllib.request
@@ -164,8 +163,7 @@ assert len(workers) == 2 and not set(rows) - kept and len(rows) > 0.5 * len(kept
 
 # The processor of contrib/opentelemetry, as its README adds it.
 processor() {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with opentelemetry-sdk) || fail "$venv"
+    with_packages opentelemetry-sdk
     # shellcheck disable=SC2016 # not the shell's backquotes
     sed -n '/^```python/,/^```/{/^```/!p}' "$ROOT/contrib/opentelemetry/README.md" >app.py
     cat >>app.py <<'END'
@@ -235,10 +233,10 @@ with tracer.start_as_current_span("entry", context=remote(1)) as outer:
 assert calls.active == 0
 END
     export PYTHONPATH=$ROOT/contrib/opentelemetry PYTHONDONTWRITEBYTECODE=1
-    PYPROF_TRACES=0.5,only profiled "$venv/bin/python" app.py kept
-    PYPROF_TRACES=0.5 "$venv/bin/python" app.py inert
-    PYPROF_TRACES=all profiled "$venv/bin/python" app.py inert 2>/dev/null
-    profiled "$venv/bin/python" app.py inert
+    PYPROF_TRACES=0.5,only profiled "$VENV/bin/python" app.py kept
+    PYPROF_TRACES=0.5 "$VENV/bin/python" app.py inert
+    PYPROF_TRACES=all profiled "$VENV/bin/python" app.py inert 2>/dev/null
+    profiled "$VENV/bin/python" app.py inert
     unset PYTHONPATH
 }
 

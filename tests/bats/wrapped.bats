@@ -26,11 +26,10 @@ by_wsgiref() {
 }
 
 @test "gunicorn and waitress: bodies, files, errors, validators, mounted applications" {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with gunicorn waitress) || fail "$venv"
-    compared "$venv/bin/python" -m gunicorn -b 127.0.0.1:PORT wrapped_wsgi:application
+    with_packages gunicorn waitress
+    compared "$VENV/bin/python" -m gunicorn -b 127.0.0.1:PORT wrapped_wsgi:application
     rm -rf pyprof.out
-    compared "$venv/bin/python" "$WORKLOADS/wrapped_wsgi.py" PORT waitress
+    compared "$VENV/bin/python" "$WORKLOADS/wrapped_wsgi.py" PORT waitress
 }
 
 @test "uWSGI: bodies, files by their descriptors, errors, validators, mounted applications" {
@@ -40,8 +39,7 @@ by_wsgiref() {
 }
 
 @test "uvicorn: what it takes an application for, ASGI 2 too; messages, errors, tasks, mounted applications" {
-    local venv
-    venv=$(PIP_ONLY_BINARY=:all: venv_with uvicorn httptools) || fail "$venv"
-    PYTHONPATH=$ROOT/contrib/python profiled PYPROF_OUT=elsewhere "$venv/bin/python" "$WORKLOADS/wrapped_asgi.py"
-    compared "$venv/bin/python" -m uvicorn --port PORT --log-level critical wrapped_asgi:app
+    with_packages uvicorn httptools
+    PYTHONPATH=$ROOT/contrib/python profiled PYPROF_OUT=elsewhere "$VENV/bin/python" "$WORKLOADS/wrapped_asgi.py"
+    compared "$VENV/bin/python" -m uvicorn --port PORT --log-level critical wrapped_asgi:app
 }

@@ -16,11 +16,7 @@ import re
 import sys
 
 import traces
-
-
-def need(condition, *what):
-    if not condition:
-        sys.exit(" ".join(map(str, what)))
+from wire import need
 
 
 def collapsed(path):

@@ -9,16 +9,11 @@ import re
 import struct
 import sys
 
-from wire import blocks, records, varint, varints
+from wire import blocks, need, records, varint, varints
 
 STRINGS, MODULES, FRAMES, NODES, SAMPLES = 2, 3, 5, 6, 9
 NATIVE = 1
 PT_LOAD, PT_NOTE, PF_X, NT_GNU_BUILD_ID = 1, 4, 1, 3
-
-
-def need(condition, *what):
-    if not condition:
-        sys.exit(" ".join(map(str, what)))
 
 
 def mapped_code(path):

@@ -14,14 +14,9 @@ import gzip
 import json
 import sys
 
-from wire import blocks, message, records, varint, varints
+from wire import blocks, message, need, records, varint, varints
 
 TRACES = 14
-
-
-def need(condition, *what):
-    if not condition:
-        sys.exit(" ".join(map(str, what)))
 
 
 def records_of(logs):

@@ -1,6 +1,12 @@
 """Numbers, messages of protocol buffers and blocks of logs, for whoever reads what the library and `pyprof` write."""
 
 import struct
+import sys
+
+
+def need(condition, *what):
+    if not condition:
+        sys.exit(" ".join(map(str, what)))
 
 
 def varint(data, at):

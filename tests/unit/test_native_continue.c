@@ -134,6 +134,16 @@ __attribute__((noinline)) static void bottom(unsigned i)
 static chained *const links[] = {plain_1,  alloca_8,  aligned_1, by_qsort,   plain_2, aligned_7, alloca_100,  by_signal,
                                  plain_40, aligned_1, plain_3,   aligned_30, plain_3, alloca_8,  alloca_3000, bottom};
 
+/* A test that begins at the bottom of these. */
+#define AT_BOTTOM(name)                                                                                                \
+    static void name(const ucontext_t *context);                                                                       \
+    TEST(test_##name)                                                                                                  \
+    {                                                                                                                  \
+        at_bottom = name;                                                                                              \
+        links[0](0);                                                                                                   \
+    }                                                                                                                  \
+    static void name(const ucontext_t *context)
+
 struct table {
     struct pp_module_table *table;
     struct pp_unwind_row *rows; /* its own of one module */
@@ -262,7 +272,7 @@ static void assert_whole(const struct pp_native_stack *stack)
     assert_false(stack->continuable);
 }
 
-static void stop_everywhere(const ucontext_t *context)
+AT_BOTTOM(stop_everywhere)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
@@ -295,7 +305,7 @@ static void stop_everywhere(const ucontext_t *context)
 }
 
 /* As the flush thread continues when each function is compiled only when its turn comes. */
-static void stop_again_and_again(const ucontext_t *context)
+AT_BOTTOM(stop_again_and_again)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
@@ -324,7 +334,7 @@ static void stop_again_and_again(const ucontext_t *context)
     free(all);
 }
 
-static void cut_everywhere(const ucontext_t *context)
+AT_BOTTOM(cut_everywhere)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
@@ -358,7 +368,7 @@ static void cut_everywhere(const ucontext_t *context)
 }
 
 /* Registers and bounds that lead anywhere: nothing outside the copy is read. */
-static void follow_damage(const ucontext_t *context)
+AT_BOTTOM(follow_damage)
 {
     struct pp_native_frame frames[FRAMES];
     struct pp_walk_state stopped;
@@ -384,30 +394,6 @@ static void follow_damage(const ucontext_t *context)
     }
     free(none);
     free(all);
-}
-
-TEST(test_stop_everywhere)
-{
-    at_bottom = stop_everywhere;
-    links[0](0);
-}
-
-TEST(test_stop_again_and_again)
-{
-    at_bottom = stop_again_and_again;
-    links[0](0);
-}
-
-TEST(test_cut_everywhere)
-{
-    at_bottom = cut_everywhere;
-    links[0](0);
-}
-
-TEST(test_follow_damage)
-{
-    at_bottom = follow_damage;
-    links[0](0);
 }
 
 /* A sample of a thread whose own stack is `low` to `top`, taken when no function was met, and finished. */

@@ -9,33 +9,12 @@ import json
 import os
 import signal
 import sys
-import threading
-import time
-import types
+
+from requests_served import used, work
 
 KIND = os.environ["KIND"]
 ASYNCHRONOUS = KIND in ("django-async", "starlette", "fastapi", "aiohttp")
 UNKNOWN = "(unknown route)"
-used, functions, lock = {}, {}, threading.Lock()
-
-
-def work(value, ms):
-    """Uses CPU for the endpoint in a function for it."""
-    if value not in functions:
-        code = work_in.__code__.replace(co_name=f"WITHIN {value}")
-        if sys.version_info >= (3, 11):
-            code = code.replace(co_qualname=f"WITHIN {value}")
-        functions[value] = types.FunctionType(code, globals())
-    functions[value](value, ms)
-
-
-def work_in(value, ms):
-    since = now = time.thread_time_ns()
-    while now - since < ms * 1e6:
-        sum(range(500))
-        now = time.thread_time_ns()
-    with lock:
-        used[value] = used.get(value, 0) + now - since
 
 
 def parts(value):

@@ -332,3 +332,8 @@ venv_with() {
     "$ROOT/tests/venv.sh" "$VENVS/$name-$VERSION-$(cksum <<<"$PYTHON" | cut -d' ' -f1)" "$PYTHON" "${packages[@]}" 2>venv.err ||
         fail "no $* for $PYTHON: $(tail -n 5 venv.err)"
 }
+
+# with_packages PACKAGE...: $VENV is an environment of $PYTHON that has them, of wheels only.
+with_packages() {
+    VENV=$(PIP_ONLY_BINARY=:all: venv_with "$@") || fail "$VENV"
+}

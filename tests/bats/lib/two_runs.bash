@@ -25,22 +25,18 @@ burn(float(sys.argv[2]))
 END
 }
 
-setup_file() {
-    export RUNS_DIRECTORY=$BATS_FILE_TMPDIR
-}
-
 once() {
-    if [ ! -e "$RUNS_DIRECTORY/done" ]; then
+    if [ ! -e "$BATS_FILE_TMPDIR/done" ]; then
         (
-            cd "$RUNS_DIRECTORY" || exit 1
+            cd "$BATS_FILE_TMPDIR" || exit 1
             program >app.py
             touch -d '1 hour ago' app.py
             profiled "$PYTHON" app.py 1 0.1
             profiled "$PYTHON" app.py 0.1 1
         )
-        touch "$RUNS_DIRECTORY/done"
+        touch "$BATS_FILE_TMPDIR/done"
     fi
-    cp -rp "$RUNS_DIRECTORY/pyprof.out" "$RUNS_DIRECTORY/app.py" .
+    cp -rp "$BATS_FILE_TMPDIR/pyprof.out" "$BATS_FILE_TMPDIR/app.py" .
 }
 
 total() {
