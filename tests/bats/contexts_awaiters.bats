@@ -223,11 +223,7 @@ EOF
 yields_plainly() {
     cat >yields.py <<'END'
 import asyncio, sys, time, types
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
+from cpu import spin
 
 async def computes():
     for _ in range(50):
@@ -265,7 +261,7 @@ async def main():
     await nested(30)
 asyncio.run(main())
 END
-    profiled "$PYTHON" yields.py
+    profiled PYTHONPATH="$WORKLOADS" "$PYTHON" yields.py
     collapsed --native=none >stacks.txt
     awk '/;computes \(/ {
         all += $NF

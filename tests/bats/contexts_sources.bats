@@ -29,12 +29,7 @@ publishes() {
     gcc -O1 -g -shared -fPIC -ftls-model=global-dynamic -o follows.so "$WORKLOADS/lib/thread_context_gone.c"
     cat >gone.py <<'END'
 import _ctypes, ctypes, threading, time
-
-
-def spin(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        sum(range(200))
+from cpu import spin
 
 
 first = ctypes.CDLL("./publishes.so")
@@ -55,7 +50,7 @@ thread.start()
 thread.join()
 print("alive")
 END
-    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" gone.py >out.txt
+    PYPROF_HZ=1000 PYPROF_MAX_OVERHEAD=100 profiled PYTHONPATH="$WORKLOADS" "$PYTHON" gone.py >out.txt
     grep -qx alive out.txt
 }
 

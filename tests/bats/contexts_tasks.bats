@@ -34,20 +34,25 @@ assert sum(missing.values()) <= 3 + sum(right.values()) / 50, missing
 assert len(right) >= 9 and sum(right.values()) >= 40, right'
 }
 
-every_kind() {
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 >truth.json
+# tasks_of [HOW]: see tasks.py.
+tasks_of() {
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 "$@" >truth.json
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     check_tasks
     # who waits for whom, in each way, up to the main task
     for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded completes/completed; do
         grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
     done
-    ! grep -F 'in_grouped (' stacks.txt | grep -v '\[task groups\];groups (.*;\[task grouped\];'
     # work that was handed to a thread pool is its task's
     grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt
+}
+
+every_kind() {
+    tasks_of
+    ! grep -F 'in_grouped (' stacks.txt | grep -v '\[task groups\];groups (.*;\[task grouped\];' || fail "awaited by another"
     "$PYPROF" export --format collapsed --unit samples --no-awaiters >bare.txt
     grep -qF '[task waited]' bare.txt
-    ! grep -F '[task waits]' bare.txt | grep -F 'in_waited ('
+    ! grep -F '[task waits]' bare.txt | grep -F 'in_waited (' || fail "awaiters, where they are left out"
     info | judge '
 assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and what awaits them"'
 }
@@ -59,18 +64,14 @@ assert json.load(sys.stdin)["processes"][0]["contexts"] == "asyncio tasks and wh
 removed_module() {
     cat >removed.py <<'EOF'
 import asyncio, gc, sys, time
-
-def compute(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
+from cpu import spin
 
 async def in_before():
-    compute(0.3)
+    spin(0.3)
     time.sleep(1.3)  # what was imported is found within a second
-    compute(0.3)
+    spin(0.3)
 
-async def in_after(): compute(0.5)
+async def in_after(): spin(0.5)
 
 async def main():
     before = asyncio.ensure_future(in_before())
@@ -85,7 +86,7 @@ async def main():
 
 asyncio.new_event_loop().run_until_complete(main())
 EOF
-    PYPROF_HZ=500 profiled "$PYTHON" removed.py
+    PYPROF_HZ=500 profiled PYTHONPATH="$WORKLOADS" "$PYTHON" removed.py
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     grep '^after;' stacks.txt | grep -qF 'in_after ('
     ! grep -F 'in_after (' stacks.txt | grep -v '^after;' || fail "$(grep -F 'in_after (' stacks.txt)"
@@ -96,26 +97,15 @@ EOF
     with_each_python removed_module
 }
 
-# made_of_python HOW
-made_of_python() {
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$PYTHON" "$WORKLOADS/tasks.py" 0.25 "$1" >truth.json
-    "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
-    check_tasks
-    for pair in gathers/gathered waits/waited waits_for/waited_for shields/shielded completes/completed; do
-        grep -q "\[task main\];main ([^[]*);\[task ${pair%/*}\];${pair%/*} ([^[]*);\[task ${pair#*/}\];" stacks.txt || fail "$pair: $(grep -F "in_${pair#*/} " stacks.txt)"
-    done
-    grep -q '\[task main\];main ([^;]*);\[task executes\];executes ([^[]*);\[awaited\];' stacks.txt
-}
-
 @test "tasks that are made of Python have their names, their frames, and what awaits them" {
-    made_of_python python
+    tasks_of python
 }
 
 # bats test_tags=long
 @test "loops within tasks of nest_asyncio: the innermost task is what runs" {
     case $VERSION in 3.1[4-9]*) return ;; esac # what nest_asyncio patches has changed
     venv=$(venv_with nest_asyncio)
-    PYTHON=$venv/bin/python made_of_python nested
+    PYTHON=$venv/bin/python tasks_of nested
     grep -qF 'nested;[creator];[task nested];' stacks.txt
 }
 

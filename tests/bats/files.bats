@@ -158,11 +158,7 @@ open_to_others() {
     open_to_others
     cat >drops.py <<'END'
 import os, sys, time
-
-def burn(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        sum(i * i for i in range(5000))
+from cpu import spin
 
 def written():
     return sum(file.stat().st_size for file in os.scandir(sys.argv[1]))
@@ -171,7 +167,7 @@ def written():
 def right_after_a_flush():
     end = time.monotonic() + 300
     while time.monotonic() < end:
-        burn(0.03)
+        spin(0.03)
         before, until = written(), time.monotonic() + 1.5
         while time.monotonic() < until:
             if written() != before:
@@ -182,17 +178,17 @@ def right_after_a_flush():
 right_after_a_flush()
 os.setgid(65534)
 os.setuid(65534)
-burn(0.3)
+spin(0.3)
 END
     mkdir open closed
     chmod 1777 open
-    PYPROF_OUT=$PWD/open profiled "$PYTHON" drops.py open 2>err.txt
+    PYPROF_OUT=$PWD/open profiled PYTHONPATH="$WORKLOADS" "$PYTHON" drops.py open 2>err.txt
     [ ! -s err.txt ] || fail "on stderr: $(cat err.txt)"
     [ "$(stat -c %u open/*.pyprof | sort | xargs)" = "0 65534" ] || fail "$(ls -ln open)"
     OUT=open sums_close
     [ "$(reader field info.json lost_ns)" -eq 0 ] || fail "lost: $(cat info.json)"
     chmod 700 closed
-    PYPROF_OUT=$PWD/closed profiled "$PYTHON" drops.py closed 2>err.txt
+    PYPROF_OUT=$PWD/closed profiled PYTHONPATH="$WORKLOADS" "$PYTHON" drops.py closed 2>err.txt
     lines_of err.txt 1 "cannot write profile to .*closed: permission denied; writing to $TMPDIR/pyprof-65534"
     [ "$(stat -c %u:%a "$TMPDIR/pyprof-65534" "$TMPDIR"/pyprof-65534/*.pyprof | xargs)" = "65534:700 65534:600" ] ||
         fail "$(ls -lnR "$TMPDIR")"
@@ -343,25 +339,21 @@ for pid in map(int, open("pids.txt").read().split()):
     [ "$(id -u)" -eq 0 ] || skip "needs root"
     cat >jailed.py <<'END'
 import os, sys, time
+from cpu import spin
 
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        sum(i * i for i in range(5000))
-
-burn(float(sys.argv[1]))
+spin(float(sys.argv[1]))
 os.chroot("jail")
 os.chdir("/")
-burn(1.2)
+spin(1.2)
 if not os.fork():
-    burn(0.3)
+    spin(0.3)
     os._exit(0)
 os.wait()
 END
     for before in 0 2.2; do
         mkdir jail
         rm -rf pyprof.out
-        profiled "$PYTHON" jailed.py $before 2>err.txt
+        profiled PYTHONPATH="$WORKLOADS" "$PYTHON" jailed.py $before 2>err.txt
         [ -z "$(ls -A jail)" ] || fail "$(ls -lR jail)"
         lines_of err.txt 1 "cannot write profile to .*/pyprof.out: the program has changed its root directory; what comes after this is in no profile"
         rmdir jail

@@ -154,20 +154,16 @@ for _ in range(8):
     needs_namespaces -U -r -p -m
     cat >moved.py <<'END'
 import ctypes, os, sys, time
+from cpu import spin
 
 NEWUSER, NEWPID = 0x10000000, 0x20000000
 libc = ctypes.CDLL(None)
 
-def burn(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        sum(range(1000))
-
 def burn_after():
-    burn(0.4)
+    spin(0.4)
 
 def burn_child():
-    burn(0.4)
+    spin(0.4)
 
 def another_namespace():
     ready, write = os.pipe()
@@ -182,7 +178,7 @@ def another_namespace():
     descriptor = os.open("/proc/%d/ns/pid" % second, os.O_RDONLY)
     return descriptor, (first, second)
 
-burn(0.3)
+spin(0.3)
 how, others = sys.argv[1], ()
 if how == "unshare":
     error = libc.unshare(NEWUSER | NEWPID)
@@ -202,7 +198,7 @@ for other in others:
 END
     for how in unshare unshare-memory setns setns-any; do
         OUT=$PWD/$how
-        PYPROF_OUT=$OUT profiled unshare -U -r "$PYTHON" moved.py $how >out.txt 2>err.txt || fail "$how: $(cat err.txt)"
+        PYPROF_OUT=$OUT profiled PYTHONPATH="$WORKLOADS" unshare -U -r "$PYTHON" moved.py $how >out.txt 2>err.txt || fail "$how: $(cat err.txt)"
         [ "$(cat out.txt)" = "0 7" ] || fail "$how: $(cat out.txt)"
         collapsed >"$how.txt"
         cpu_near "$(reader inclusive "$how.txt" burn_child)" 400000000 15 "$how: the child"
@@ -219,16 +215,12 @@ on_a_frozen_disk() {
     OUT=$BATS_TEST_TMPDIR/disk/out
     cat >frozen.py <<'END'
 import ctypes, os, time
-
-def burn(seconds):
-    until = time.thread_time() + seconds
-    while time.thread_time() < until:
-        sum(range(1000))
+from cpu import spin
 
 def burn_frozen():
-    burn(1.3)
+    spin(1.3)
 
-burn(1.2)
+spin(1.2)
 os.close(os.open("ready", os.O_CREAT))
 while not os.path.exists("frozen"):
     time.sleep(0.01)
@@ -244,9 +236,9 @@ os.close(os.open("ended", os.O_CREAT))
 assert took < 20, f"{took:.1f} s"
 while not os.path.exists("thawed"):
     time.sleep(0.01)
-burn(0.3)
+spin(0.3)
 END
-    PYPROF_OUT=$OUT profiled "$PYTHON" frozen.py &
+    PYPROF_OUT=$OUT profiled PYTHONPATH="$WORKLOADS" "$PYTHON" frozen.py &
     pid=$!
     wait_until 60 test -e ready
     fsfreeze -f "$BATS_TEST_TMPDIR/disk"

@@ -565,7 +565,7 @@ if VERSION >= (3, 12):
     print(asyncio.run(main(asyncio.eager_task_factory)))
 END
     "$PYTHON" creators.py >out.txt
-    ! grep -qx 'loaded' out.txt
+    ! grep -qx 'loaded' out.txt || fail "loaded without the library"
     timeout 60 "$PYPROF" run -- "$PYTHON" creators.py >out.txt 2>run.err || fail "$(cat run.err)"
     ! grep -qx 'not loaded' out.txt
 }

@@ -274,27 +274,23 @@ awaited() {
     cat >awaited.py <<'EOF'
 import asyncio, time
 import libpyprof
-
-def compute(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
+from cpu import spin
 
 async def part():
     await asyncio.sleep(0.01)
-    compute(0.3)
+    spin(0.3)
 
 async def application(scope, receive, send):
     await asyncio.gather(part(), part())
 
 async def main():
-    compute(0.1)
+    spin(0.1)
     time.sleep(1.4)  # what was imported is found within a second
     await libpyprof.asgi(application)({"type": "http", "path": "/parts", "method": "GET"}, None, None)
 
 asyncio.run(main())
 EOF
-    PYTHONPATH=$ROOT/contrib/python profiled "$PYTHON" awaited.py
+    PYTHONPATH=$ROOT/contrib/python:$WORKLOADS profiled "$PYTHON" awaited.py
     "$PYPROF" export --format collapsed --native=none >stacks.txt
     grep -qE ';(.*\.)?counted [^;]*;application [^;]*;\[task part\];part ' stacks.txt || fail "$(cat stacks.txt)"
 }
@@ -308,17 +304,13 @@ EOF
     cat >background.py <<'EOF'
 import asyncio, sys, time, types
 import libpyprof
+from cpu import spin
 
 sys.modules["starlette"] = types.ModuleType("starlette")  # names its endpoints
 
-def compute(seconds):
-    end = time.process_time() + seconds
-    while time.process_time() < end:
-        pass
-
 async def in_background(seconds):
     await asyncio.sleep(0.01)
-    compute(seconds)
+    spin(seconds)
 
 async def forgotten(tasks):
     tasks.append(asyncio.create_task(in_background(0.5)))
@@ -338,14 +330,14 @@ async def main():
     for _ in range(3):
         await asyncio.create_task(request(served, tasks))
         if len(tasks) == 1:
-            compute(0.2)
+            spin(0.2)
             time.sleep(1.8)  # what was imported is found within a second
     await asyncio.gather(*tasks)
     await asyncio.create_task(in_background(0.2))  # of no request
 
 asyncio.run(main())
 EOF
-    PYTHONPATH=$ROOT/contrib/python PYPROF_HZ=500 profiled "$PYTHON" background.py
+    PYTHONPATH=$ROOT/contrib/python:$WORKLOADS PYPROF_HZ=500 profiled "$PYTHON" background.py
     "$PYPROF" export --format collapsed --unit samples --by endpoint >stacks.txt
     ours=$(awk '/^\/report\/{n};.*in_background \(/ { n += $NF } END { print n + 0 }' stacks.txt)
     none=$(awk '/^\(none\);.*in_background \(/ { n += $NF } END { print n + 0 }' stacks.txt)
@@ -401,24 +393,21 @@ for path, seconds in truth.items():
 }
 
 @test "report says where samples and the requests' own clock contradict each other" {
-    cat >app.py <<'END'
+    cat >contradicted.py <<'END'
 import time
 import libpyprof
+from cpu import spin
 time.sleep(1.5)  # what was imported is found once a second
-def compute(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        pass
 for _ in range(50):
     with libpyprof.labels(endpoint="/page"):
-        compute(0.01)
+        spin(0.01)
     libpyprof.request("/page", cpu_ns=2_000_000)
     with libpyprof.labels(endpoint="/stream"):
-        compute(0.002)
-    compute(0.008)
+        spin(0.002)
+    spin(0.008)
     libpyprof.request("/stream", cpu_ns=10_000_000)
 END
-    profiled PYTHONPATH="$ROOT/contrib/python" "$PYTHON" app.py
+    profiled PYTHONPATH="$ROOT/contrib/python:$WORKLOADS" "$PYTHON" contradicted.py
     "$PYPROF" report endpoints | unwrapped >report.txt
     unwrapped <report.txt | grep -q 'CPU/REQ of /page has more than its requests. own thread used, 2.00 ms each' || fail "$(cat report.txt)"
     grep -qF 'Requests of /stream took 10.0 ms each by' report.txt || fail "$(cat report.txt)"

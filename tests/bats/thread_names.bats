@@ -25,7 +25,7 @@ assert wanted == json.load(open("python.json")), found'
     collapsed --threads >stacks.txt
     grep -q '^thread worker_0 ([0-9]*);.*;spin (' stacks.txt
     # The functions of the threads that are named here run under no other name.
-    ! grep ';target (' stacks.txt | grep -v '^thread Thread-[0-9]'
+    ! grep ';target (' stacks.txt | grep -v '^thread Thread-[0-9]' || fail "under another name"
     ! grep ';without_gil (' stacks.txt | grep -v '^thread without GIL '
 }
 

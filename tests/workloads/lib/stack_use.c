@@ -1,11 +1,11 @@
 /* Threads with little stack, and how much of a stack a signal takes. */
+#include "cpu.h"
 #include <alloca.h>
 #include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 
 #define PAINTED 65536
 #define PAINT   0x5a
@@ -13,17 +13,6 @@
 
 long ours_beside_the_kernels(long loops);
 int on_stack(int size, int used, int ms);
-
-static void burn(int ms)
-{
-    struct timespec begin, now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
-    do {
-        for (volatile int i = 0; i < 10000; i++)
-            ;
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    } while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < ms);
-}
 
 static void nothing(int signal)
 {
@@ -83,7 +72,7 @@ static void *use(void *argument)
     volatile char *used = alloca((size_t)how->used);
     for (int i = 0; i < how->used; i += 64)
         used[i] = PAINT;
-    burn(how->ms);
+    use_us(1000 * (uint64_t)how->ms);
     for (int i = 0; i < how->used; i += 64)
         if (used[i] != PAINT)
             return argument;
