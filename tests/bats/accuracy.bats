@@ -4,9 +4,8 @@ load lib/helper
 @test "mixed program: each function within 5 % of its thread clock, total within 1 %" {
     profiled "$PYTHON" "$WORKLOADS/mixed.py" truth.json
     collapsed >stacks.txt
-    info >info.json
+    adds_up
     reader mixed truth.json stacks.txt info.json
-    reader accounting info.json
 }
 
 @test "PYPROF_HZ changes the rate and not the seconds" {

@@ -31,7 +31,6 @@ publishes() {
 import _ctypes, ctypes, threading, time
 from cpu import spin
 
-
 first = ctypes.CDLL("./publishes.so")
 first.publish()
 spin(0.3)

@@ -89,7 +89,8 @@ EOF
     PYPROF_HZ=500 profiled PYTHONPATH="$WORKLOADS" "$PYTHON" removed.py
     "$PYPROF" export --format collapsed --unit samples --by task >stacks.txt
     grep '^after;' stacks.txt | grep -qF 'in_after ('
-    ! grep -F 'in_after (' stacks.txt | grep -v '^after;' || fail "$(grep -F 'in_after (' stacks.txt)"
+    # main itself calls it for the coroutine, which takes a moment of main's
+    ! grep -F 'in_after (' stacks.txt | grep -v '^after;\|^main;.*;main ([^;]*);in_after ([^;]*) [0-9]*$' || fail "$(grep -F 'in_after (' stacks.txt)"
     ! grep -F 'in_before (' stacks.txt | grep -v '^\(before\|(none)\);'
 }
 

@@ -78,21 +78,18 @@ print(children)'
 # What daemons do: libunwind's descriptors are closed, and their numbers the program's own, which is to find in its pipe
 # what it wrote and in its files nothing else.
 @test "by libunwind: a program that closes its descriptors and uses the numbers again" {
-    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=60 profiled "$PYTHON" -c '
-import os, threading, time
-def burn(seconds):
-    end = time.thread_time() + seconds
-    while time.thread_time() < end:
-        sum(range(2000))
+    PYPROF_UNWIND=libunwind PYPROF_HZ=1000 TIMEOUT=60 profiled PYTHONPATH="$WORKLOADS" "$PYTHON" -c '
+import os, threading
+from cpu import spin
 def deep(n):
-    return burn(0.1) if n == 0 else deep(n - 1)
+    return spin(0.1) if n == 0 else deep(n - 1)
 def busy():
     threads = [threading.Thread(target=deep, args=(i * 10,)) for i in range(12)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-burn(0.5)
+spin(0.5)
 os.closerange(3, 200)
 ends = os.pipe()
 os.write(ends[1], b"mine")

@@ -1,12 +1,6 @@
 # The pprof export as google/pprof reads it.
 load lib/helper
 
-need_go() {
-    command -v go >/dev/null && return
-    [ -z "${CI:-}" ] || fail "go is missing (package golang-go)"
-    skip "go is missing (package golang-go)"
-}
-
 pprof() {
     PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof "$@" 2>pprof.err || fail "$(cat pprof.err)"
 }

@@ -122,11 +122,16 @@ assert notebook["file"] == "<dynamic-code>", notebook'
     "$PYPROF" report --json | grep -q 'fit (<dynamic-code>:8)' || fail "$("$PYPROF" report)"
 }
 
+# profile_templates PACKAGE PROGRAM SECONDS: lines.txt has its stacks.
+profile_templates() {
+    with_packages "$1"
+    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/$2" "$3"
+    collapsed --lines --native=none >lines.txt
+}
+
 # Each function that a template calls has the template and the line of the call in its name.
 of_templates() {
-    with_packages jinja2
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/templates.py" 3
-    collapsed --lines --native=none >lines.txt
+    profile_templates jinja2 templates.py 3
     ${READ%% *} - lines.txt <<'END'
 import collections, re, sys
 met = collections.Counter()
@@ -154,9 +159,7 @@ END
 }
 
 of_mako() {
-    with_packages mako
-    PYPROF_HZ=500 PYPROF_MAX_OVERHEAD=100 profiled "$VENV/bin/python" "$WORKLOADS/mako_templates.py" 2
-    collapsed --lines --native=none >lines.txt
+    profile_templates mako mako_templates.py 2
     ${READ%% *} - lines.txt <<'END'
 import re, sys
 met = set()

@@ -279,12 +279,6 @@ assert [row["value"] for row in values if row["cpu_ns"]] == ["/cart"], values'
     [ "$(status /flame)" = 200 ] || fail "$(cat body.txt)"
 }
 
-need_go() {
-    command -v go >/dev/null && return
-    [ -z "${CI:-}" ] || fail "go is missing (package golang-go)"
-    skip "go is missing (package golang-go)"
-}
-
 # raw SECONDS: what pprof makes of the endpoint, in SECONDS.txt.
 raw() {
     PPROF_TMPDIR=$BATS_TEST_TMPDIR go tool pprof -raw "$URL/debug/pprof/profile?seconds=$1" >"$1.txt" 2>"$1.err" 3>&- 5>&- || fail "$(cat "$1.err")"

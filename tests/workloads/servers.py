@@ -171,10 +171,6 @@ class Server:
     def signal(self, name, pid=None):
         os.kill(pid or self.pid, getattr(signal, "SIG" + name))
 
-    def has_logged(self, text, times=1):
-        with open(os.path.join(self.directory, "log"), errors="replace") as log:
-            return log.read().count(text) >= times
-
     def path(self, name):
         return os.path.join(self.directory, name)
 

@@ -78,6 +78,12 @@ needs_namespaces() {
     unshare "$@" sh -c 'mount -t tmpfs none /mnt' >/dev/null 2>&1 || skip "unshare $* and mount are not permitted here"
 }
 
+need_go() {
+    command -v go >/dev/null && return
+    [ -z "${CI:-}" ] || fail "go is missing (package golang-go)"
+    skip "go is missing (package golang-go)"
+}
+
 # needs_ptrace: to trace a process that is not a child.
 needs_ptrace() {
     if [ "$(id -u)" -ne 0 ] && [ "$(cat /proc/sys/kernel/yama/ptrace_scope 2>/dev/null || echo 0)" -ne 0 ]; then
