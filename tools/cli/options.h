@@ -7,7 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "../../preload/common/settings.h"
 #include "../base/print.h"
 #include "../model/request.h"
 

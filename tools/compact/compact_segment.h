@@ -5,7 +5,6 @@
 #define PT_COMPACT_SEGMENT_H
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "../log/reader.h"

@@ -2,7 +2,6 @@
 #include "call_graph.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../model/frame_text.h"
 

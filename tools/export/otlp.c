@@ -7,7 +7,6 @@
  * refuse several values in a sample.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../base/numbers.h"
 #include "../model/selection.h"

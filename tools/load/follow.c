@@ -8,7 +8,6 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "../model/frame_text.h"
 #include "files.h"
 #include "growing_file.h"
 #include "parts.h"

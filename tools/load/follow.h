@@ -3,7 +3,6 @@
 #ifndef PT_LOAD_FOLLOW_H
 #define PT_LOAD_FOLLOW_H
 
-#include "../base/numbers.h"
 #include "../model/model.h"
 #include "files.h"
 

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum pt_end pt_end_of(const struct pt_profile *profile, uint32_t number)
 {

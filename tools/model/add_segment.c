@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From segments to the profile: pt_profile_add_segment. */
 #include <stdlib.h>
-#include <string.h>
 
 #include "adder.h"
 #include "http_requests.h"

@@ -2,7 +2,6 @@
 #include "sums.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/numbers.h"

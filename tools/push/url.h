@@ -3,7 +3,6 @@
 #ifndef PT_PUSH_URL_H
 #define PT_PUSH_URL_H
 
-#include <stdbool.h>
 
 #include "../base/memory.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recursion.h"
 
-#include <stdlib.h>
 
 #include "../model/frame_text.h"
 

@@ -2,7 +2,6 @@
 /* The first line of `pyprof diff`: faster or slower, by how much, and how sure that is. */
 #include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #include "../base/print.h"
 #include "../model/http_requests.h"

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <regex.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "../base/fit.h"

@@ -13,7 +13,6 @@
 #include "../query/package.h"
 #include "../view/own_code.h"
 #include "../view/summary.h"
-#include "hot_function.h"
 #include "hot_line.h"
 #include "row_parts.h"
 #include "rows.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "row_parts.h"
 
-#include <stdlib.h>
 
 PT_DEFINE_ADD(static uint32_t add, struct pt_row_parts, items, struct pt_row_part, item->row, item->part)
 

@@ -3,13 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
-#include "../load/runs.h"
-#include "../model/frame_text.h"
 #include "../model/gil_gc.h"
 #include "../model/http_requests.h"
 #include "../model/traces.h"

@@ -2,7 +2,6 @@
 #include "screen.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 #include "../base/fit.h"
 #include "../base/print.h"
