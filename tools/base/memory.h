@@ -47,6 +47,12 @@ static inline void *pt_grow(void *array, uint32_t *capacity, uint64_t needed, si
          pt_grow((table)->items, &(table)->capacity, (uint64_t)(table)->count + 1, sizeof *(table)->items),            \
      &(table)->items[(table)->count++])
 
+/* for (PT_EACH(struct thing, it, &table)) has each item of a table as `it`. The table must not grow meanwhile. */
+#define PT_EACH(type, it, table)                                                                                       \
+    type *it = (table)->items, *it##_end = it ? it + (table)->count : it;                                              \
+    it != it##_end;                                                                                                    \
+    it++
+
 /* pt_grow for large arrays: new room is not zeroed, and costs nothing until it is written. */
 static inline void *pt_grow_raw(void *array, uint32_t *capacity, uint64_t needed, size_t size)
 {

@@ -138,8 +138,7 @@ static void put_requests(struct compaction *of)
     if (!of->requests.count)
         return;
     begin_interval(of);
-    for (uint32_t i = 0; i < of->requests.count; i++) {
-        const struct requests *requests = &of->requests.items[i];
+    for (PT_EACH(const struct requests, requests, &of->requests)) {
         uint64_t fields[4 + PP_HANDLER_BUCKETS] = {requests->endpoint, requests->sums.count, requests->sums.measured,
                                                    requests->sums.cpu_ns};
         memcpy(fields + 4, requests->sums.buckets, sizeof requests->sums.buckets);

@@ -47,8 +47,7 @@ void pt_running_find(struct pt_running *running, const char *directory, uint64_t
     uint64_t now_ns = pt_clock_ns(CLOCK_REALTIME);
     *running = (struct pt_running){0};
     pt_each_log(directory, add_log, &files);
-    for (uint32_t i = 0; i < files.count; i++) {
-        const struct pt_file *file = &files.items[i];
+    for (PT_EACH(const struct pt_file, file, &files)) {
         if (!file->foreign && may_run(file, now_ns) && (!pid || file->pid == pid) && is_latest(&files, file)) {
             running->paths =
                 pt_grow(running->paths, &running->capacity, (uint64_t)running->count + 1, sizeof *running->paths);

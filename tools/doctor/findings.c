@@ -46,8 +46,7 @@ const struct pt_finding *pt_findings_first(const struct pt_findings *findings, e
 
 void pt_findings_print(const struct pt_findings *findings)
 {
-    for (uint32_t i = 0; i < findings->count; i++) {
-        const struct pt_finding *one = &findings->items[i];
+    for (PT_EACH(const struct pt_finding, one, findings)) {
         printf("%-4s %-*s", levels[one->level], TOPIC_COLUMNS, one->topic);
         pt_print_whole_words(INDENT, one->what);
         if (!one->remedy)
@@ -71,8 +70,7 @@ bool pt_findings_json(const struct pt_findings *findings, bool works)
     struct pt_json json = pt_json_document(stdout);
     pt_json_bool(&json, "works", works);
     pt_json_begin(&json, "checks", '[');
-    for (uint32_t i = 0; i < findings->count; i++) {
-        const struct pt_finding *one = &findings->items[i];
+    for (PT_EACH(const struct pt_finding, one, findings)) {
         pt_json_begin(&json, NULL, '{');
         pt_json_text(&json, "level", one->level == PT_LEVEL_FAIL ? "fail" : levels[one->level]);
         pt_json_text(&json, "topic", one->topic);

@@ -48,10 +48,8 @@ static void put_frames(struct pt_json *json, const struct pt_flame *flame)
     };
     /* Whole texts are left out: the page makes them of their parts. */
     bool *used = pt_alloc(flame->merged->strings.count, sizeof *used);
-    for (uint32_t i = 0; i < flame->frames.count; i++) {
-        const struct pt_flame_frame *frame = &flame->frames.items[i];
+    for (PT_EACH(const struct pt_flame_frame, frame, &flame->frames))
         used[frame->name] = used[frame->file] = used[frame->path] = used[frame->module] = true;
-    }
     for (uint32_t i = 1; i < flame->folded.count; i++)
         used[flame->folded.items[i].package] = true;
     pt_json_begin(json, "strings", '[');

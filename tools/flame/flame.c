@@ -64,8 +64,7 @@ static void add_samples(struct pt_flame *flame, const struct pt_profile *from, c
                         uint32_t thread_base)
 {
     PT_AUTO_FREE uint32_t *label_sets = add_label_sets(flame, from);
-    for (uint32_t i = 0; i < from->samples.count; i++) {
-        const struct pt_sample *sample = &from->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &from->samples)) {
         struct pt_sample like = {
             .thread = thread_base + sample->thread,
             .node = nodes[sample->node],

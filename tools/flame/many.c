@@ -191,8 +191,7 @@ static void merge_alike(struct pt_flame *flame, struct pt_sample_order *order, c
     struct pt_profile *merged = flame->merged;
     struct pt_sample *cells = NULL;
     uint32_t cell_count = 0, capacity = 0;
-    for (uint32_t i = 0; i < merged->samples.count; i++) {
-        struct pt_sample *sample = &merged->samples.items[i];
+    for (PT_EACH(struct pt_sample, sample, &merged->samples)) {
         sample->thread = like[sample->thread];
         sample->state = state_in(flame->detail, sample->state) & PT_MAX_STATES;
     }
@@ -252,8 +251,7 @@ void pt_flame_add_times(struct pt_flame *flame, struct pt_profile *times)
     flame->apart = true;
     for (uint32_t i = 0; i < merged->samples.count; i++)
         merged->samples.items[i].interval = flame->buckets + 1;
-    for (uint32_t i = 0; i < times->samples.count; i++) {
-        const struct pt_sample *sample = &times->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &times->samples)) {
         const struct pt_interval *interval = &times->intervals.items[sample->interval];
         struct pt_sample when = {.thread = pt_flame_threads(flame), .node = nodes[sample->node]};
         if (sample->thread == PT_NONE || sample->node) {

@@ -37,8 +37,7 @@ char *pt_fallback_directory(void)
 static bool is_wanted(const struct pt_files *files, const char *run, const struct pt_file *found)
 {
     bool wanted = run && strcmp(run, found->run) == 0;
-    for (uint32_t i = 0; i < files->count; i++) {
-        const struct pt_file *file = &files->items[i];
+    for (PT_EACH(const struct pt_file, file, files)) {
         if (strcmp(pt_base_name(file->path), pt_base_name(found->path)) == 0)
             return false;
         wanted |= !file->named && strcmp(file->run, found->run) == 0;
@@ -217,8 +216,7 @@ static bool in_run(const struct pt_files *files, const struct pt_file *file, con
 static void drop_unless_run(struct pt_files *files, const char *run, bool also_named)
 {
     uint32_t kept = 0;
-    for (uint32_t i = 0; i < files->count; i++) {
-        struct pt_file *file = &files->items[i];
+    for (PT_EACH(struct pt_file, file, files)) {
         if (in_run(files, file, run) || (file->named && !also_named)) {
             files->items[kept++] = *file;
             continue;
@@ -253,12 +251,10 @@ void pt_files_append_others(struct pt_buffer *text, const struct pt_files *files
 static const struct pt_file *latest_of(const struct pt_files *files, uint64_t from, uint64_t to)
 {
     const struct pt_file *latest = NULL;
-    for (uint32_t i = 0; i < files->count; i++) {
-        const struct pt_file *file = &files->items[i];
+    for (PT_EACH(const struct pt_file, file, files))
         if (!file->named && pt_file_may_have(file, from, to) &&
             (!latest || file->start_unix_ns > latest->start_unix_ns))
             latest = file;
-    }
     return latest;
 }
 

@@ -59,8 +59,7 @@ static uint32_t function_in(struct pt_profile *profile, const struct scripts *sc
 {
     struct pt_function function = profile->functions.items[number];
     const struct script *found = NULL;
-    for (uint32_t i = 0; i < scripts->count; i++) {
-        const struct script *script = &scripts->items[i];
+    for (PT_EACH(const struct script, script, scripts)) {
         if (!pt_source_defines(&script->source, pt_string(profile, function.name), function.first_line))
             continue;
         if (found)

@@ -106,8 +106,7 @@ static void note_gone(struct pt_follow *follow, const struct pt_growing_file *so
 
 void pt_follow_scan(struct pt_follow *follow)
 {
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(struct pt_growing_file, source, &follow->sources)) {
         source->size_before = source->size;
         pt_growing_file_note(source, NULL);
     }
@@ -155,8 +154,7 @@ static void choose_run(struct pt_follow *follow)
     uint64_t now = pt_clock_ns(CLOCK_REALTIME);
     if (follow->request.run || follow->request.all)
         return;
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        const struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(const struct pt_growing_file, source, &follow->sources)) {
         const struct pt_file *file = source->usable ? &follow->files.items[source->file] : NULL;
         if (file && !source->named && !file->foreign && (!latest || file->start_unix_ns > latest->start_unix_ns))
             latest = file;
@@ -300,11 +298,9 @@ static void read_processes(struct pt_follow *follow, struct pt_growing_reader *r
 {
     struct pt_growing_reader first = *reader;
     first.until_unix_ns = first.compacted_until_unix_ns = 0;
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(struct pt_growing_file, source, &follow->sources))
         if (!source->segment && !source->released && is_wanted(follow, source))
             pt_growing_file_read(source, &first);
-    }
     reader->data = first.data;
 }
 
@@ -337,8 +333,7 @@ static void count_unopened(struct pt_follow *follow)
     const char *path = NULL;
     int error = 0;
     follow->unopened = 0;
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        const struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(const struct pt_growing_file, source, &follow->sources)) {
         if (source->usable || !source->inode_there || access(source->path, R_OK) == 0 || errno == ENOENT)
             continue;
         follow->unopened++;
@@ -372,8 +367,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
         follow->size = follow->read = follow->unusable = 0;
         if (!follow->begin)
             read_together(follow, deadline);
-        for (uint32_t i = 0; i < follow->sources.count; i++) {
-            struct pt_growing_file *source = &follow->sources.items[i];
+        for (PT_EACH(struct pt_growing_file, source, &follow->sources)) {
             if (is_wanted(follow, source)) {
                 all = (source->released || pt_growing_file_read(source, &reader)) && all;
                 took(follow, source, now_unix_ns);
@@ -398,8 +392,7 @@ bool pt_follow_read(struct pt_follow *follow, uint64_t at_most_ns)
 uint64_t pt_follow_next(const struct pt_follow *follow)
 {
     uint64_t next = 0;
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        const struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(const struct pt_growing_file, source, &follow->sources)) {
         uint64_t start = source->usable ? follow->files.items[source->file].start_unix_ns : 0;
         uint64_t own = start >= follow->until_unix_ns ? start : source->next_unix_ns;
         next = own && (!next || own < next) ? own : next;

@@ -223,8 +223,7 @@ static struct pt_files files_in_time(const struct pt_files *files, const struct 
  * asked here. */
 static void find_ends(const struct pt_files *files, struct pt_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(struct pt_process, process, &profile->processes)) {
         bool found = process->ended;
         for (uint32_t j = 0; j < files->count && !process->ended; j++) {
             const struct pt_file *file = &files->items[j];

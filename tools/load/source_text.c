@@ -32,8 +32,7 @@ static uint64_t read_unix_ns(const struct pt_profile *profile, uint32_t path)
     uint64_t start, end;
     uint32_t last = PT_NONE;
     pt_profile_span(profile, &start, &end);
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        const struct pt_frame *frame = &profile->frames.items[i];
+    for (PT_EACH(const struct pt_frame, frame, &profile->frames)) {
         bool is_native = frame->kind == PP_FRAME_NATIVE && frame->subject != PT_NONE;
         if (!is_native || frame->source != path || frame->subject == last)
             continue;

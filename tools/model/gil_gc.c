@@ -117,8 +117,7 @@ void pt_states_add_gc_frames(struct pt_profile *profile)
 {
     uint32_t known = profile->nodes.count, *path = NULL, capacity = 0, gc = PT_NONE;
     uint32_t *moved = pt_alloc(known, sizeof *moved); /* by node; 0: not yet */
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(struct pt_sample, sample, &profile->samples)) {
         if (!pt_in_gc(sample->state))
             continue;
         if (gc == PT_NONE)

@@ -50,11 +50,9 @@ struct pt_request_sums *pt_requests_by(const struct pt_profile *profile, const c
     if (strcmp(by, PT_COUNTED_BY) != 0 || !pt_has_requests(profile))
         return NULL;
     struct pt_request_sums *sums = pt_alloc(profile->strings.count, sizeof *sums);
-    for (uint32_t i = 0; i < profile->requests.count; i++) {
-        const struct pt_requests *requests = &profile->requests.items[i];
+    for (PT_EACH(const struct pt_requests, requests, &profile->requests))
         if (process == PT_NONE || requests->process == process)
             add_sums(&sums[requests->endpoint], &requests->sums);
-    }
     return sums;
 }
 

@@ -78,12 +78,10 @@ static bool is_program_in(const char *command, const char *path, size_t director
 static bool is_command(const struct pt_profile *profile, const char *path)
 {
     size_t directory = (size_t)(pt_base_name(path) - path);
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes))
         if (is_program_in(pt_string(profile, process->command_line), path, directory) ||
             is_program_in(pt_string(profile, process->executable), path, directory))
             return true;
-    }
     return false;
 }
 
@@ -103,8 +101,7 @@ static bool is_start_of_helper(const char *code)
  * it is code that a library made, as dataclasses do. */
 static bool is_string_the_program(const struct pt_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes)) {
         const char *option = strstr(pt_string(profile, process->command_line), " -c");
         if ((option && !is_start_of_helper(option + strlen(" -c") + strspn(option + strlen(" -c"), " '\""))) ||
             !is_interpreter(pt_string(profile, process->executable)))

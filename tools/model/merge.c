@@ -206,10 +206,8 @@ bool pt_profile_merge(struct pt_profile *into, struct pt_profile *from, struct p
     map_processes(&maps);
     map_threads(&maps);
     add_requests(&maps);
-    for (uint32_t i = 0; i < from->traces.count; i++) {
-        const struct pt_trace *trace = &from->traces.items[i];
+    for (PT_EACH(const struct pt_trace, trace, &from->traces))
         pt_trace_add(into, maps.strings[trace->id], trace->cpu_ns, trace->samples);
-    }
     if (into->keep == PT_KEEP_STACKS)
         add_stacks(&maps);
     else

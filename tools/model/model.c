@@ -313,8 +313,7 @@ uint64_t pt_profile_cpu_ns(const struct pt_profile *profile)
 void pt_profile_span(const struct pt_profile *profile, uint64_t *start_unix_ns, uint64_t *end_unix_ns)
 {
     *start_unix_ns = *end_unix_ns = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes)) {
         if (process->start_unix_ns && (!*start_unix_ns || process->start_unix_ns < *start_unix_ns))
             *start_unix_ns = process->start_unix_ns;
         if (process->end_unix_ns > *end_unix_ns)

@@ -66,8 +66,7 @@ static void close_sums(struct pt_process *process)
 
 void pt_profile_close_sums(struct pt_profile *profile)
 {
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(struct pt_process, process, &profile->processes)) {
         if (process->sums_open)
             close_sums(process);
         process->sums_open = false;

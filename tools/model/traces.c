@@ -125,8 +125,7 @@ static uint32_t *bases_of(struct pt_profile *profile)
     uint32_t count = profile->label_sets.count, *bases = pt_alloc(count, sizeof *bases);
     for (uint32_t i = 0; i < count; i++)
         bases[i] = i;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         const struct pt_label_set set = profile->label_sets.items[sample->labels];
         if (!is_traced(sample) || bases[sample->labels] != sample->labels || set.count < PT_TRACE_LABELS)
             continue;

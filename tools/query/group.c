@@ -55,11 +55,9 @@ bool *pt_find_middleware(struct pt_profile *profile)
     PT_AUTO_FREE uint32_t *endpoints = pt_alloc(profile->functions.count, sizeof *endpoints);
     bool *middleware = pt_alloc(profile->functions.count, sizeof *middleware);
     add_up(profile, &parts, ns);
-    for (uint32_t i = 0; i < parts.items.count; i++) {
-        const struct part *part = &parts.items.items[i];
+    for (PT_EACH(const struct part, part, &parts.items))
         if ((double)part->ns >= COMMON * (double)ns[part->value])
             middleware[part->function] = ++endpoints[part->function] > 1;
-    }
     PT_FREE_TABLE(&parts.items);
     return middleware;
 }

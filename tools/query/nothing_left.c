@@ -95,8 +95,7 @@ static struct list thread_names(const struct pt_profile *profile)
 {
     struct list list = {0};
     PT_AUTO_FREE bool *listed = pt_alloc(profile->strings.count, sizeof *listed);
-    for (uint32_t i = 0; i < profile->threads.count; i++) {
-        const struct pt_thread *thread = &profile->threads.items[i];
+    for (PT_EACH(const struct pt_thread, thread, &profile->threads)) {
         if (thread->tid && !listed[thread->name])
             add(&list, ", ", "%s", pt_string(profile, thread->name));
         listed[thread->name] = true;
@@ -160,8 +159,7 @@ static void append_keys(struct pt_buffer *text, const struct pt_profile *profile
 static void append_pause(struct pt_buffer *text, const struct pt_profile *profile)
 {
     uint64_t since = UINT64_MAX;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes)) {
         uint64_t own = process->control_since_ns ? process->control_since_ns : process->start_unix_ns;
         since = process->paused && !process->ended && own < since ? own : since;
     }

@@ -87,11 +87,9 @@ struct project {
 
 static bool is_below(const char *path, const struct project *project)
 {
-    for (uint32_t i = 0; i < project->directories.count; i++) {
-        const struct directory *directory = &project->directories.items[i];
+    for (PT_EACH(const struct directory, directory, &project->directories))
         if (strncmp(path, directory->path, directory->length) == 0 && path[directory->length] == '/')
             return true;
-    }
     return false;
 }
 

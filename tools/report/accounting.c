@@ -89,8 +89,7 @@ void pt_report_append_paused(struct pt_buffer *text, const struct pt_report *rep
 {
     const struct pt_profile *profile = report->profile;
     uint64_t ns = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         const struct pt_frame *frame = &profile->frames.items[profile->nodes.items[sample->node].frame];
         if (sample->node && frame->kind == PP_FRAME_PSEUDO &&
             strcmp(pt_string(profile, frame->subject), PP_PSEUDO_PAUSED) == 0)

@@ -200,8 +200,7 @@ struct pt_awaited pt_hot_awaited(const struct pt_awaits *awaits, uint32_t value)
     const struct pt_profile *profile = awaits->profile;
     uint64_t *ns = pt_alloc(awaits->steps.count, sizeof *ns), whole_ns = 0, best_ns = 0;
     uint32_t best = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         if (pt_group_value(&awaits->endpoints, sample) != value)
             continue;
         ns[awaits->step_of[sample->node]] += sample->cpu_ns;

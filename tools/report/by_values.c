@@ -88,8 +88,7 @@ static void sort(struct pt_by_values *values, bool all, bool for_people)
 {
     const struct pt_report *report = values->report;
     set_whole(values, all);
-    for (uint32_t i = 0; i < values->count; i++) {
-        struct pt_by_value *value = &values->items[i];
+    for (PT_EACH(struct pt_by_value, value, values)) {
         struct pt_share share = pt_by_share(values, value);
         value->rank = for_people ? rank_of(report->profile, value->value) : PT_BY_VALUE;
         values->ranked += value->rank != PT_BY_VALUE;
@@ -115,8 +114,7 @@ struct pt_by_values pt_by_values_of(const struct pt_report *report, const char *
     PT_AUTO_FREE struct pt_request_sums *requests = thread == PT_NONE ? pt_requests_by(profile, by, process) : NULL;
     values.counted = requests;
     PT_AUTO_FREE uint32_t *names = values.named ? pt_report_trace_names(profile) : NULL;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         if (!is_wanted(profile, sample, process, thread))
             continue;
         uint32_t value = pt_group_value(&group, sample);

@@ -31,8 +31,7 @@ static struct pt_line_sums find_files(const struct pt_profile *profile, const ch
     PT_AUTO_FREE char *real = realpath(name, NULL);
     while (strncmp(name, "./", 2) == 0)
         name += 2;
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        const struct pt_frame *frame = &profile->frames.items[i];
+    for (PT_EACH(const struct pt_frame, frame, &profile->frames)) {
         bool python = frame->kind == PP_FRAME_PYTHON;
         uint32_t path = python ? profile->functions.items[frame->subject].file : frame->source;
         const char *text = pt_string(profile, path);

@@ -163,8 +163,7 @@ static void add_groups(struct pt_comparison *comparison, int side)
     PT_AUTO_FREE struct pt_change *sums = pt_alloc(profile->strings.count, sizeof *sums);
     PT_AUTO_FREE struct pt_request_sums *requests =
         comparison->by == PT_COMPARE_REQUEST ? pt_requests_by(profile, comparison->group, PT_NONE) : NULL;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         struct pt_change *sum = &sums[pt_group_value(&group, sample) ?: none];
         sum->ns[side] += sample->cpu_ns;
         sum->counts[side] += sample->count;

@@ -39,11 +39,9 @@ static void add_run(struct pt_spread *spread, const struct pt_profile *profile, 
     uint32_t nodes = profile->nodes.count, strings = profile->strings.count;
     PT_AUTO_FREE uint64_t *ns = pt_alloc(nodes, sizeof *ns);
     PT_AUTO_FREE uint64_t *self = pt_alloc(strings, sizeof *self), *total = pt_alloc(strings, sizeof *total);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples))
         if (profile->processes.items[profile->threads.items[sample->thread].process].run == run)
             ns[sample->node] += sample->cpu_ns;
-    }
     for (uint32_t i = 1; i < nodes; i++)
         self[tree->texts[i]] += ns[i];
     for (uint32_t i = nodes; i-- > 1;) { /* parents have lower numbers */
@@ -83,11 +81,9 @@ void pt_spread_groups(const struct pt_side *side, int number, const struct pt_gr
     PT_AUTO_FREE struct pt_run *runs = pt_runs_of(profile, &count);
     for (uint32_t i = 0; i < count; i++) {
         PT_AUTO_FREE uint64_t *ns = pt_alloc(strings, sizeof *ns);
-        for (uint32_t j = 0; j < profile->samples.count; j++) {
-            const struct pt_sample *sample = &profile->samples.items[j];
+        for (PT_EACH(const struct pt_sample, sample, &profile->samples))
             if (profile->processes.items[profile->threads.items[sample->thread].process].run == runs[i].run)
                 ns[pt_group_value(group, sample) ?: none] += sample->cpu_ns;
-        }
         for (uint32_t j = 0; j < strings; j++)
             pt_several_add(&sums[j].runs[number], pt_seconds(ns[j]));
     }

@@ -137,8 +137,7 @@ static void print_samples(void *data, const struct pt_segment *segment, const st
     struct pt_log_printer *printer = data;
     (void)segment;
     fprintf(printer->out, "  from %" PRIu64 " for %" PRIu64 " ns\n", samples->start_unix_ns, samples->wall_ns);
-    for (uint32_t i = 0; i < samples->count; i++) {
-        const struct pt_log_sample *sample = &samples->items[i];
+    for (PT_EACH(const struct pt_log_sample, sample, samples)) {
         fprintf(printer->out, "  %" PRIu64 " samples %" PRIu64 " ns state %#" PRIx32, sample->count, sample->cpu_ns,
                 sample->state);
         pt_log_put_thread(printer, sample->thread);

@@ -63,8 +63,7 @@ struct pt_hot_line *pt_hot_lines_sorted(const struct pt_profile *profile, const 
 {
     PT_AUTO_FREE struct row_line *items = pt_alloc(frames->items.count, sizeof *items);
     uint32_t known = 0;
-    for (uint32_t i = 0; i < frames->items.count; i++) {
-        const struct pt_row_part *time = &frames->items.items[i];
+    for (PT_EACH(const struct pt_row_part, time, &frames->items)) {
         const struct pt_frame *frame = &profile->frames.items[time->part];
         bool python = frame->kind == PP_FRAME_PYTHON;
         struct pt_place place = {python ? pt_frame_line(profile, frame) : frame->line, frame->end_line, frame->column,

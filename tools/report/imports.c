@@ -87,11 +87,9 @@ static struct modules modules_of(const struct pt_report *report)
 {
     struct modules modules = {0};
     PT_AUTO_FREE uint32_t *of_node = modules_by_node(report->profile, &modules);
-    for (uint32_t i = 0; i < report->profile->samples.count; i++) {
-        const struct pt_sample *sample = &report->profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &report->profile->samples))
         if (of_node[sample->node] != PT_NONE)
             modules.items.items[of_node[sample->node]].own_ns += sample->cpu_ns;
-    }
     for (uint32_t i = modules.items.count; i--;) {
         struct module *module = &modules.items.items[i];
         module->ns += module->own_ns;

@@ -23,11 +23,9 @@ static struct pt_hot_line *lines_of(struct pt_profile *profile, uint32_t *count,
 {
     struct pt_row_parts frames = {0};
     PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, true);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples))
         if (own.frame[sample->node] != PT_NONE)
             pt_row_parts_add(&frames, ALL, own.frame[sample->node], sample->cpu_ns);
-    }
     uint32_t *rows;
     struct pt_hot_line *lines = pt_hot_lines_sorted(profile, &frames, &rows, count);
     free(rows);

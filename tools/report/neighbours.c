@@ -87,8 +87,7 @@ static struct pt_total *rows_of(const struct pt_report *report, const char *patt
     PT_AUTO_FREE uint32_t *neighbours = neighbours_of(profile, matching, texts, callers);
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by text */
     *sum_ns = *count = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         uint32_t text = neighbours[sample->node];
         rows[text].self_ns += text ? sample->cpu_ns : 0;
         *sum_ns += text ? sample->cpu_ns : 0;

@@ -62,8 +62,7 @@ static bool has_pools(const struct pt_report *report)
     uint64_t native_ns = 0;
     if (!profile->waits || report->cli->request.select.join_pools)
         return false;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         uint32_t node = sample->node;
         while (node && profile->frames.items[profile->nodes.items[node].frame].kind == PP_FRAME_NATIVE)
             node = profile->nodes.items[node].parent;
@@ -78,10 +77,8 @@ static bool has_imports(const struct pt_report *report)
     PT_AUTO(pt_group_free) struct pt_group group = pt_group_without_imports(report->profile, PP_KEY_ENDPOINT);
     uint64_t ns = 0;
     uint32_t imports = pt_intern_text(report->profile, PT_IMPORTS);
-    for (uint32_t i = 0; i < report->profile->samples.count; i++) {
-        const struct pt_sample *sample = &report->profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &report->profile->samples))
         ns += group.apart[sample->node] == imports ? sample->cpu_ns : 0;
-    }
     return pt_percent(ns, report->whole_ns) >= IMPORTS_FROM;
 }
 

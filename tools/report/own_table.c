@@ -130,8 +130,7 @@ static void add_samples(struct own_sums *sums, struct pt_profile *profile, const
 {
     PT_AUTO_FREE uint32_t *rows = rows_by_node(profile, own, texts), *parts = parts_by_node(profile, own, texts);
     sums->rows = pt_alloc(profile->strings.count, sizeof *sums->rows);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         uint32_t row = rows[sample->node], frame = own->importing[sample->node] ? PT_NONE : own->frame[sample->node];
         struct pt_total *total = &sums->rows[row];
         total->text = row;
@@ -150,8 +149,7 @@ static void add_samples(struct own_sums *sums, struct pt_profile *profile, const
 static struct pt_total *stacks_from(const struct pt_profile *profile)
 {
     struct pt_total *stacks = pt_alloc(profile->nodes.count, sizeof *stacks);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         stacks[sample->node].total_ns += sample->cpu_ns;
         stacks[sample->node].total_count += sample->count;
     }

@@ -83,11 +83,9 @@ static struct pt_total *self_rows(struct pt_profile *profile, uint32_t *count)
     uint32_t none = pt_intern_text(profile, NO_PACKAGE);
     PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, "package");
     struct pt_total *rows = pt_alloc(profile->strings.count, sizeof *rows); /* by package */
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples))
         if (sample->node) /* node 0: time that stacks have, too (PT_KEEP_STACKS) */
             rows[pt_group_value(&group, sample) ?: none].self_ns += sample->cpu_ns;
-    }
     *count = gather(rows, profile->strings.count);
     return rows;
 }

@@ -88,8 +88,7 @@ void pt_rows_print(const struct pt_report *report, const struct pt_rows *rows)
     uint64_t hidden_ns = 0;
     double least = report->cli->top ? PT_HIDDEN_BELOW : rows->least > PT_HIDDEN_BELOW ? rows->least : PT_HIDDEN_BELOW;
     pt_rows_sort(rows->items, rows->count, total);
-    for (uint32_t i = 0; i < rows->count; i++) {
-        const struct pt_total *row = &rows->items[i];
+    for (PT_EACH(const struct pt_total, row, rows)) {
         if (shown >= most || pt_percent(total ? row->total_ns : row->self_ns, rows->whole_ns) < least) {
             hidden++;
             hidden_ns += row->self_ns;

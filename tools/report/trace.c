@@ -50,8 +50,7 @@ static struct spans spans_of(const struct pt_report *report)
     struct pt_profile *profile = report->profile;
     PT_AUTO(pt_group_free) struct pt_group names = pt_group_by(profile, PP_KEY_SPAN);
     struct spans spans = {0};
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         struct pt_trace_ids ids = pt_trace_ids_of(profile, sample);
         uint32_t number = add_span(&spans, &(struct span){.id = ids.span});
         struct span *span = &spans.items.items[number];
@@ -85,8 +84,7 @@ uint32_t *pt_report_trace_names(struct pt_profile *profile)
     for (size_t i = 0; i < sizeof contexts / sizeof contexts[0]; i++) {
         PT_AUTO(pt_group_free) struct pt_group group = pt_group_by(profile, contexts[i]);
         memset(first_unix_ns, 0xff, strings * sizeof *first_unix_ns);
-        for (uint32_t j = 0; j < profile->samples.count; j++) {
-            const struct pt_sample *sample = &profile->samples.items[j];
+        for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
             uint32_t trace = pt_trace_ids_of(profile, sample).trace, name = pt_group_value(&group, sample);
             uint64_t unix_ns = pt_sample_unix_ns(profile, sample);
             if (!name || unix_ns >= first_unix_ns[trace])

@@ -94,8 +94,7 @@ struct pt_unread pt_unread_endpoints(struct pt_profile *profile)
     PT_AUTO(pt_group_free) struct pt_group tasks = pt_group_by(profile, PP_KEY_TASK);
     uint64_t requests_ns = 0, asgi_ns = 0;
     uint32_t most = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         const struct stack *stack = &stacks[sample->node];
         bool served = sample->node && pt_group_value(&endpoints, sample);
         if (!stack->calls || (!served && !stack->wrapper))

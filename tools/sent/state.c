@@ -43,8 +43,7 @@ void pt_push_state_note(struct pt_push_state *state, const struct pt_follow *fol
 {
     struct pt_push_state before = {.files = state->files};
     memset(&state->files, 0, sizeof state->files);
-    for (uint32_t i = 0; i < follow->sources.count; i++) {
-        const struct pt_growing_file *source = &follow->sources.items[i];
+    for (PT_EACH(const struct pt_growing_file, source, &follow->sources)) {
         uint64_t read = pt_growing_file_blocks(source);
         bool whole = read >= source->size && !source->next_unix_ns;
         if (!source->usable || !source->written_unix_ns ||
@@ -129,8 +128,7 @@ void pt_push_state_append(struct pt_buffer *text, const struct pt_push_state *st
     pt_buffer_format(text, "removed %" PRIu64 " %" PRIu64 "\n", state->removed, state->removed_bytes);
     pt_buffer_format(text, "success %" PRIu64 "\nerror %" PRIu64 " ", state->success_unix_ns, state->error_unix_ns);
     append_rest(text, state->error ? state->error : "");
-    for (uint32_t i = 0; i < state->files.count; i++) {
-        const struct pt_push_file *file = &state->files.items[i];
+    for (PT_EACH(const struct pt_push_file, file, &state->files)) {
         if (strchr(file->name, '\n'))
             continue;
         pt_buffer_format(text, "file %" PRIu64 " %" PRIu64 " %" PRIu64 " ", file->base, file->read, file->inode);

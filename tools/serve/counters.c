@@ -92,8 +92,7 @@ static struct pt_counted sums_of(const struct pt_process *process)
 {
     const struct pt_accounting *sum = &process->accounting;
     uint64_t latest = 0;
-    for (uint32_t i = 0; i < process->parts.count; i++) {
-        const struct pt_part *part = &process->parts.items[i];
+    for (PT_EACH(const struct pt_part, part, &process->parts)) {
         if (part->has_last && part->number >= latest) {
             latest = part->number;
             sum = &part->last;
@@ -157,11 +156,9 @@ static void count_processes(struct pt_counters *counters)
 
 static struct pt_counted_endpoint *endpoint_of(struct pt_counters *counters, const char *service, const char *endpoint)
 {
-    for (uint32_t i = 0; i < counters->endpoints.count; i++) {
-        struct pt_counted_endpoint *at = &counters->endpoints.items[i];
+    for (PT_EACH(struct pt_counted_endpoint, at, &counters->endpoints))
         if (strcmp(at->endpoint, endpoint) == 0 && strcmp(at->service, service) == 0)
             return at;
-    }
     if (counters->endpoints.count >= PT_MOST_ENDPOINTS && strcmp(endpoint, OTHERS) != 0)
         return endpoint_of(counters, "", OTHERS);
     struct pt_counted_endpoint *added = PT_APPEND(&counters->endpoints);
@@ -202,11 +199,9 @@ static void count_endpoints(void *data)
         to->cpu_ns += samples[i].cpu_ns;
         to->samples += samples[i].count;
     }
-    for (uint32_t i = 0; i < profile->requests.count; i++) {
-        const struct pt_requests *from = &profile->requests.items[i];
+    for (PT_EACH(const struct pt_requests, from, &profile->requests))
         sums_for(counters, from->process, from->endpoint ? pt_string(profile, from->endpoint) : NULL)->requests +=
             from->sums.count;
-    }
     profile->requests.count = 0;
     pt_index_free(&profile->requests.index);
 }

@@ -96,8 +96,7 @@ static void put_endpoints(const struct pt_counters *counters, struct pt_buffer *
     };
     for (unsigned k = 0; k < 2; k++) {
         head(text, kinds[k].name, "counter", kinds[k].help);
-        for (uint32_t i = 0; i < counters->endpoints.count; i++) {
-            const struct pt_counted_endpoint *at = &counters->endpoints.items[i];
+        for (PT_EACH(const struct pt_counted_endpoint, at, &counters->endpoints)) {
             if (kinds[k].requests && !at->requests)
                 continue;
             pt_buffer_text(text, kinds[k].name);

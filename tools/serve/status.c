@@ -37,8 +37,7 @@ static void put_processes(struct pt_json *json, const struct pt_counters *counte
 static void put_endpoints(struct pt_json *json, const struct pt_counters *counters)
 {
     pt_json_begin(json, "endpoints", '[');
-    for (uint32_t i = 0; i < counters->endpoints.count; i++) {
-        const struct pt_counted_endpoint *at = &counters->endpoints.items[i];
+    for (PT_EACH(const struct pt_counted_endpoint, at, &counters->endpoints)) {
         pt_json_begin(json, NULL, '{');
         pt_json_text(json, "endpoint", at->endpoint);
         pt_json_text(json, "service", *at->service ? at->service : NULL);

@@ -72,8 +72,7 @@ static void add_calls(struct callers *callers, const struct pt_profile *profile)
 
 static void choose_callers(struct callers *callers)
 {
-    for (uint32_t i = 0; i < callers->calls.count; i++) {
-        const struct call *call = &callers->calls.items[i];
+    for (PT_EACH(const struct call, call, &callers->calls)) {
         struct function *function = &callers->functions.items[call->function];
         function->several |= function->ns > 0;
         function->ns += call->ns;

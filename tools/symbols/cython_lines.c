@@ -118,8 +118,7 @@ void pt_cython_lines_map(struct pt_profile *profile)
 {
     uint32_t strings = profile->strings.count;
     PT_AUTO_FREE struct generated *files = pt_alloc(strings, sizeof *files); /* by path */
-    for (uint32_t i = 0; i < profile->frames.count; i++) {
-        struct pt_frame *frame = &profile->frames.items[i];
+    for (PT_EACH(struct pt_frame, frame, &profile->frames)) {
         if (frame->kind != PP_FRAME_NATIVE || !frame->source || frame->source >= strings || frame->subject == PT_NONE)
             continue;
         struct generated *file = &files[frame->source];

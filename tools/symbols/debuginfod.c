@@ -30,8 +30,7 @@ static void sum_up(struct pt_debuginfod *servers)
 {
     const struct pt_profile *profile = servers->profile;
     servers->ns = pt_alloc(profile->modules.count, sizeof *servers->ns);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         uint32_t number = profile->nodes.items[sample->node].frame;
         const struct pt_frame *frame = number == PT_NONE ? NULL : &profile->frames.items[number];
         servers->all_ns += frame ? sample->cpu_ns : 0; /* request.h: PT_KEEP_STACKS */

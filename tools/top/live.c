@@ -144,8 +144,7 @@ static void count_requests(struct pt_live *live)
     if (profile->requests.count)
         live->request_counts = pt_grow(live->request_counts, &live->request_capacity, profile->strings.count,
                                        sizeof *live->request_counts);
-    for (uint32_t i = 0; i < profile->requests.count; i++) {
-        const struct pt_requests *requests = &profile->requests.items[i];
+    for (PT_EACH(const struct pt_requests, requests, &profile->requests)) {
         live->request_counts[requests->endpoint] += requests->sums.count;
         if (!requests->interval)
             continue;
@@ -262,9 +261,7 @@ void pt_live_tally_window(struct pt_live *live)
 {
     name_frames(live);
     tally_clear(&live->window);
-    for (uint32_t i = 0; i < live->recent.count; i++) {
-        const struct pt_recent *recent = &live->recent.items[i];
+    for (PT_EACH(const struct pt_recent, recent, &live->recent))
         if (pt_live_is_in_window(live, recent))
             tally_add(live, &live->window, recent->node, recent->cpu_ns, recent->count);
-    }
 }

@@ -75,8 +75,7 @@ static struct pt_row *tasks(const struct pt_live *live, bool threads, bool since
     const struct pt_profile *profile = live->follow->profile;
     uint32_t room = threads ? profile->threads.count : profile->processes.count;
     struct pt_row *rows = pt_alloc((size_t)room + 1, sizeof *rows);
-    for (uint32_t i = 0; i < live->recent.count; i++) {
-        const struct pt_recent *recent = &live->recent.items[i];
+    for (PT_EACH(const struct pt_recent, recent, &live->recent)) {
         uint32_t thread = recent->thread;
         if (pt_live_is_in_window(live, recent))
             rows[threads ? thread : profile->threads.items[thread].process].self_ns += recent->cpu_ns;
@@ -133,8 +132,7 @@ static struct pt_row *groups(const struct pt_live *live, const char *by, bool si
                                  : least(profile->nodes.count, live->node_capacity);
     struct pt_row *rows = pt_alloc((size_t)profile->strings.count + 1, sizeof *rows); /* by string */
     bool any = pt_has_group(profile, by);
-    for (uint32_t i = 0; i < live->recent.count; i++) {
-        const struct pt_recent *recent = &live->recent.items[i];
+    for (PT_EACH(const struct pt_recent, recent, &live->recent)) {
         struct pt_sample sample = {.thread = recent->thread, .node = recent->node};
         sample.labels = recent->labels & PT_MAX_LABEL_SETS;
         if (pt_live_is_in_window(live, recent))

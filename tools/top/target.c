@@ -181,8 +181,7 @@ static bool is_descendant(struct pt_target *target, uint64_t pid)
 static bool is_relative(struct pt_target *target, const struct pt_log_process *process)
 {
     bool near = false, taken = false;
-    for (uint32_t i = 0; i < target->family.count; i++) {
-        const struct pt_relative *relative = &target->family.items[i];
+    for (PT_EACH(const struct pt_relative, relative, &target->family)) {
         if (is_text(process->instance, relative->instance) || is_text(process->parent_instance, relative->instance))
             return true;
         bool same = (!relative->run || is_text(process->run, relative->run) || !process->run.length) &&

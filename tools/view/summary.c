@@ -49,8 +49,7 @@ struct pt_accounting pt_summary_accounting(const struct pt_profile *profile, uin
 uint64_t pt_summary_program_ns(const struct pt_profile *profile)
 {
     uint64_t sum = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         bool again = profile->keep == PT_KEEP_STACKS && sample->thread != PT_NONE; /* pt_add_busy */
         sum += again ? 0 : sample->cpu_ns;
     }
@@ -69,8 +68,7 @@ uint64_t pt_summary_missing_ns(const struct pt_profile *profile, uint32_t proces
 uint64_t pt_summary_billed_ns(const struct pt_profile *profile)
 {
     uint64_t billed_ns = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes)) {
         if (process->run != profile->processes.items[0].run)
             return 0;
         if (process->run_billed_ns > billed_ns) /* a run within the run has its own */
@@ -419,8 +417,7 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
 uint64_t pt_summary_cpus(const struct pt_profile *profile)
 {
     uint64_t most = 0;
-    for (uint32_t i = 0; i < profile->processes.count; i++) {
-        const struct pt_process *process = &profile->processes.items[i];
+    for (PT_EACH(const struct pt_process, process, &profile->processes)) {
         if (process->host != profile->processes.items[0].host)
             return 0;
         most = process->cpus > most ? process->cpus : most;

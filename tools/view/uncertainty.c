@@ -44,8 +44,7 @@ struct pt_draws pt_draws_of(const struct pt_profile *profile)
     struct pt_draws draws = {.spread = 1};
     uint64_t rows = 0;
     double squares = 0, counted_ns = 0;
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        const struct pt_sample *sample = &profile->samples.items[i];
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
         if (!sample->node || is_measured(profile, sample)) /* node 0: time that stacks have, too (PT_KEEP_STACKS) */
             continue;
         draws.ns += sample->cpu_ns;
