@@ -221,7 +221,7 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
 {
     if (!subject->environment)
         return;
-    char *path = find_log(subject);
+    PT_AUTO_FREE char *path = find_log(subject);
     if (!path) {
         say_none(subject, findings);
         return;
@@ -241,5 +241,4 @@ void pt_check_log(const struct pt_process_info *subject, struct pt_findings *fin
         check_process_of(subject, profile, pt_process_info_inside(subject, path), findings);
     }
     pt_profile_free(profile);
-    free(path);
 }

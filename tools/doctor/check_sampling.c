@@ -136,7 +136,7 @@ static void check_task(void *data, int tid)
     struct threads *threads = data;
     char name[64];
     snprintf(name, sizeof name, "task/%d/comm", tid);
-    char *comm = pt_proc_text(threads->pid, name, NULL);
+    PT_AUTO_FREE char *comm = pt_proc_text(threads->pid, name, NULL);
     if (!comm)
         return;
     comm[strcspn(comm, "\n")] = '\0';
@@ -151,7 +151,6 @@ static void check_task(void *data, int tid)
             threads->a_blocked = tid;
         }
     }
-    free(comm);
 }
 
 void pt_check_limit(const struct pt_process_info *subject, enum pt_level level, struct pt_findings *findings)

@@ -51,7 +51,7 @@ static int finish(const struct pt_cli *cli, const struct pt_findings *findings, 
 static void check_children(int pid, struct pt_findings *findings, uint32_t counts[STATES])
 {
     uint32_t count, others = 0;
-    int *children = pt_descendants(pid, &count);
+    PT_AUTO_FREE int *children = pt_descendants(pid, &count);
     for (uint32_t i = 0; i < count && i < MAX_CHILDREN; i++) {
         struct pt_process_info child;
         struct pt_findings own = {0};
@@ -86,7 +86,6 @@ static void check_children(int pid, struct pt_findings *findings, uint32_t count
         pt_find(findings, PT_LEVEL_OK, "child", "%u without Python: left alone", others);
     if (count > MAX_CHILDREN)
         pt_find(findings, PT_LEVEL_OK, "child", "and %u more", count - MAX_CHILDREN);
-    free(children);
 }
 
 /* Lowers failures to warnings: a shell that is not profiled does no harm if the server that it runs is. */
@@ -133,7 +132,7 @@ static int examine_process(const struct pt_cli *cli, int pid)
 static int examine_here(const struct pt_cli *cli, char *const *command)
 {
     struct pt_process_info own;
-    struct pt_findings findings = {0};
+    PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
     if (!pt_process_info_read(getpid(), &own)) {
         pt_error("/proc cannot be read: mount it");
         return PT_EXIT_DATA;
@@ -153,7 +152,6 @@ static int examine_here(const struct pt_cli *cli, char *const *command)
     if (!command)
         pt_check_latest(cli, &findings);
     int status = finish(cli, &findings, command ? "Profiling it" : "Profiling here", SAMPLED);
-    pt_findings_free(&findings);
     pt_process_info_free(&own);
     return status;
 }

@@ -91,7 +91,7 @@ static void say_merged(const struct merge *merge, const char *output)
 
 int pt_cmd_merge(const struct pt_cli *cli)
 {
-    struct pt_files files = {0};
+    PT_AUTO(pt_files_free) struct pt_files files = {0};
     struct merge merge = {.files = &files, .run = cli->request.run};
     if (!cli->output) {
         pt_error("missing file: pyprof merge -o FILE.pyprof [PATH...]");
@@ -105,6 +105,5 @@ int pt_cmd_merge(const struct pt_cli *cli)
                    !is_input(&files, cli->output) && pt_write_output(cli->output, write_merged, &merge);
     if (written)
         say_merged(&merge, cli->output);
-    pt_files_free(&files);
     return written && !merge.failed ? PT_EXIT_OK : PT_EXIT_DATA;
 }

@@ -224,7 +224,7 @@ static void *read_part(void *data)
  */
 static void merge_part(struct pt_follow *follow, struct part *part)
 {
-    struct pt_growing **growing = pt_alloc(part->count, sizeof *growing);
+    PT_AUTO_FREE struct pt_growing **growing = pt_alloc(part->count, sizeof *growing);
     uint32_t count = 0;
     for (uint32_t i = 0; i < part->count; i++)
         if (part->sources[i]->segment)
@@ -236,7 +236,6 @@ static void merge_part(struct pt_follow *follow, struct part *part)
         }
         pt_profile_free(part->reader.profile);
     }
-    free(growing);
 }
 
 /* Finds the wanted sources of processes of which nothing was read yet. */
@@ -263,7 +262,7 @@ static uint32_t find_untouched(const struct pt_follow *follow, struct pt_growing
 /* Lets several threads read the logs that nothing was read of, if these are many bytes. */
 static void read_together(struct pt_follow *follow, uint64_t deadline)
 {
-    struct pt_growing_file **sources = pt_alloc(follow->sources.count, sizeof *sources);
+    PT_AUTO_FREE struct pt_growing_file **sources = pt_alloc(follow->sources.count, sizeof *sources);
     PT_AUTO_FREE struct pt_part_file *files = pt_alloc(follow->sources.count, sizeof *files);
     struct part parts[PT_PARTS + 1];
     uint32_t ends[PT_PARTS + 1];
@@ -282,7 +281,6 @@ static void read_together(struct pt_follow *follow, uint64_t deadline)
         pt_parts_read(parts, sizeof *parts, count, read_part);
     for (uint32_t i = 0; i < count && count > 1; i++)
         merge_part(follow, &parts[i]);
-    free(sources);
 }
 
 static uint64_t weight_of(const struct pt_follow *follow)

@@ -175,7 +175,7 @@ static struct group *group_files(struct pt_file **all, uint32_t files, uint32_t 
 void pt_files_join_runs(struct pt_files *files)
 {
     uint32_t count = files->count, runs;
-    struct pt_file **all = pt_alloc((size_t)count + 1, sizeof *all);
+    PT_AUTO_FREE struct pt_file **all = pt_alloc((size_t)count + 1, sizeof *all);
     for (uint32_t i = 0; i < count; i++)
         all[i] = &files->items[i];
     PT_AUTO_FREE struct group *groups = group_files(all, count, &runs);
@@ -191,5 +191,4 @@ void pt_files_join_runs(struct pt_files *files)
             join(files, &groups[i], relative->run);
     }
     free(known.files);
-    free(all);
 }

@@ -106,7 +106,7 @@ static char *read_text(struct pt_buffer *path, size_t *size)
 static struct pt_source read_file(const struct pt_profile *profile, uint32_t name)
 {
     struct pt_source source = {.state = PT_SOURCE_MISSING};
-    struct pt_buffer path = {0};
+    PT_AUTO_BUFFER path = {0};
     const char *file = pt_string(profile, name);
     if (*file == '<' || !*file)
         return source;
@@ -122,7 +122,6 @@ static struct pt_source read_file(const struct pt_profile *profile, uint32_t nam
         source.state = read && written_unix_ns(path.data) > read ? PT_SOURCE_NEWER : PT_SOURCE_READ;
     if (source.state == PT_SOURCE_NEWER)
         pt_source_free(&source);
-    pt_buffer_free(&path);
     return source;
 }
 

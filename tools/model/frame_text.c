@@ -250,12 +250,11 @@ void pt_frame_text(struct pt_buffer *text, const struct pt_profile *profile, uin
 uint32_t *pt_frame_texts(struct pt_profile *profile, bool lines)
 {
     uint32_t *texts = pt_alloc(profile->frames.count, sizeof *texts);
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         pt_buffer_clear(&text);
         pt_frame_text(&text, profile, i, lines);
         texts[i] = pt_intern_text(profile, text.data);
     }
-    pt_buffer_free(&text);
     return texts;
 }

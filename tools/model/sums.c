@@ -42,7 +42,7 @@ static int by_time(const void *a, const void *b)
 static void close_sums(struct pt_process *process)
 {
     uint32_t count = process->parts.count;
-    const struct pt_part **parts = pt_alloc(count, sizeof(struct pt_part *));
+    PT_AUTO_FREE const struct pt_part **parts = pt_alloc(count, sizeof(struct pt_part *));
     for (uint32_t i = 0; i < count; i++)
         parts[i] = &process->parts.items[i];
     qsort(parts, count, sizeof *parts, by_number);
@@ -61,7 +61,6 @@ static void close_sums(struct pt_process *process)
             before = parts[i]->last;
     }
     process->accounting = sum;
-    free(parts);
 }
 
 void pt_profile_close_sums(struct pt_profile *profile)

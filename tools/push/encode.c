@@ -80,7 +80,7 @@ static void export_samples(struct pt_profile *profile, const struct pt_push_prof
                            const struct pt_export_window *window, struct pt_buffer *to)
 {
     const struct pt_export_options options = {.window = window, .lines = true};
-    char *bytes = NULL;
+    PT_AUTO_FREE char *bytes = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&bytes, &length);
     if (!out)
@@ -91,13 +91,12 @@ static void export_samples(struct pt_profile *profile, const struct pt_push_prof
     profile->samples = own;
     fclose(out);
     pt_buffer_append(to, bytes, length);
-    free(bytes);
 }
 
 static void compress(struct pt_buffer *bytes)
 {
     struct pt_gzip gzip;
-    char *packed = NULL;
+    PT_AUTO_FREE char *packed = NULL;
     size_t length = 0;
     FILE *out = open_memstream(&packed, &length);
     if (!out)
@@ -108,7 +107,6 @@ static void compress(struct pt_buffer *bytes)
     fclose(out);
     pt_buffer_clear(bytes);
     pt_buffer_append(bytes, packed, length);
-    free(packed);
 }
 
 static void put_pyroscope_label(void *series, const char *name, const char *value)

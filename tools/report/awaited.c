@@ -140,7 +140,7 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
 {
     const struct pt_function *function = &awaits->profile->functions.items[number];
     const char *name = pt_string(awaits->profile, function->name), *dot = strrchr(name, '.');
-    struct pt_buffer heading = {0};
+    PT_AUTO_BUFFER heading = {0};
     if (awaits->is_coroutine[number])
         return awaits->is_coroutine[number] == YES;
     awaits->is_coroutine[number] = NO;
@@ -158,7 +158,6 @@ static bool is_coroutine(const struct pt_awaits *awaits, uint32_t number)
         awaits->is_coroutine[number] = YES;
         break;
     }
-    pt_buffer_free(&heading);
     return awaits->is_coroutine[number] == YES;
 }
 

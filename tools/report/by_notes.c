@@ -14,7 +14,7 @@
 /* Says where samples contradict the requests' own clock: a part cannot take more than the whole. */
 static bool print_contradiction(const struct pt_by_values *values, const struct pt_by_value *value, double whole_ns)
 {
-    struct pt_buffer whole = {0};
+    PT_AUTO_BUFFER whole = {0};
     if (value->each.low_ns <= whole_ns)
         return false;
     pt_append_duration(&whole, whole_ns);
@@ -24,7 +24,6 @@ static bool print_contradiction(const struct pt_by_values *values, const struct 
         "work for it%s",
         pt_by_text(values, value), whole.data,
         values->uneven ? ", or its work runs in step with the kernel's clock tick" : "");
-    pt_buffer_free(&whole);
     return true;
 }
 
@@ -45,7 +44,7 @@ static bool print_by_clock(const struct pt_by_values *values, const struct pt_by
 /* Says where much of what the requests took is in other rows: bodies that are streamed have no endpoint. */
 static bool print_remainder(const struct pt_by_values *values, const struct pt_by_value *value, double whole_ns)
 {
-    struct pt_buffer whole = {0};
+    PT_AUTO_BUFFER whole = {0};
     double rest_ns = (whole_ns - value->each.high_ns) * (double)value->requests.count;
     if (rest_ns * 100 < MUCH_PERCENT * (double)values->whole_ns)
         return false;
@@ -54,7 +53,6 @@ static bool print_remainder(const struct pt_by_values *values, const struct pt_b
                        "Requests of %s took %s each by their thread's clock: what is not in this row ran before the "
                        "route was known or after the endpoint had returned, as streamed bodies do",
                        pt_by_text(values, value), whole.data);
-    pt_buffer_free(&whole);
     return true;
 }
 

@@ -239,7 +239,7 @@ int pt_cmd_debug_log(const struct pt_cli *cli)
         pt_error("usage: pyprof debug-log FILE");
         return PT_EXIT_USAGE;
     }
-    char *data = pt_read_file(cli->arguments[0], SIZE_MAX - 1, &size);
+    PT_AUTO_FREE char *data = pt_read_file(cli->arguments[0], SIZE_MAX - 1, &size);
     if (!data) {
         pt_error("%s: %s", cli->arguments[0], strerror(errno));
         return PT_EXIT_DATA;
@@ -247,6 +247,5 @@ int pt_cmd_debug_log(const struct pt_cli *cli)
     enum pt_read_result result = pt_debug_log(stdout, data, size);
     if (result != PT_READ_OK)
         pt_error("%s: %s", cli->arguments[0], pt_read_result_text(result));
-    free(data);
     return result == PT_READ_OK ? PT_EXIT_OK : PT_EXIT_DATA;
 }

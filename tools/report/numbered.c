@@ -26,12 +26,11 @@ static uint32_t without_numbers(struct pt_profile *profile, const char *name)
 
 static uint32_t row_of(struct pt_profile *profile, struct family *family, uint32_t stars)
 {
-    struct pt_buffer text = {0};
+    PT_AUTO_BUFFER text = {0};
     if (family->row)
         return family->row;
     pt_buffer_format(&text, "%s (%" PRIu32 " names)", pt_string(profile, stars), family->joined);
     family->row = pt_intern_text(profile, text.data);
-    pt_buffer_free(&text);
     return family->row;
 }
 

@@ -76,7 +76,7 @@ static struct place choose_place(const struct pt_cli *cli)
 static char *obstacle_of(char *const *arguments)
 {
     struct pt_process_info own;
-    struct pt_findings findings = {0};
+    PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
     struct pt_buffer text = {0};
     if (!pt_process_info_read(getpid(), &own))
         return NULL;
@@ -84,7 +84,6 @@ static char *obstacle_of(char *const *arguments)
     const struct pt_finding *bad = pt_findings_first(&findings, PT_LEVEL_FAIL);
     if (bad)
         pt_buffer_format(&text, "%s%s%s", bad->what, bad->remedy ? "; " : "", bad->remedy ? bad->remedy : "");
-    pt_findings_free(&findings);
     pt_process_info_free(&own);
     return text.data;
 }

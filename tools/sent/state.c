@@ -186,7 +186,7 @@ static bool take_removed(const char **at, struct pt_push_state *state)
 static bool take_file(const char **at, struct pt_push_state *state)
 {
     uint64_t base, read, inode;
-    char *name = NULL;
+    PT_AUTO_FREE char *name = NULL;
     bool good = take_number(at, ' ', &base) && take_number(at, ' ', &read) && take_number(at, ' ', &inode) &&
                 base <= read && take_rest(at, &name) && *name && !pt_push_state_find(state, name);
     if (good) {
@@ -195,7 +195,6 @@ static bool take_file(const char **at, struct pt_push_state *state)
         file->read = read;
         file->inode = inode;
     }
-    free(name);
     return good;
 }
 

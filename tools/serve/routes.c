@@ -50,7 +50,7 @@ void pt_refuse(struct pt_answer *answer, enum pt_http status, const char *format
 {
     va_list arguments;
     va_start(arguments, format);
-    char *text = pt_format(format, arguments);
+    PT_AUTO_FREE char *text = pt_format(format, arguments);
     bool is_page = answer->is_page;
     va_end(arguments);
     pt_answer_free(answer);
@@ -59,7 +59,6 @@ void pt_refuse(struct pt_answer *answer, enum pt_http status, const char *format
     answer->type = "text/plain; charset=utf-8";
     pt_buffer_text(&answer->text, text);
     pt_buffer_text(&answer->text, "\n");
-    free(text);
 }
 
 void pt_answer_free(struct pt_answer *answer)

@@ -51,7 +51,7 @@ static void put_endpoints(struct pt_json *json, const struct pt_counters *counte
 
 void pt_counters_status(const struct pt_counters *counters, struct pt_buffer *text)
 {
-    char *data = NULL;
+    PT_AUTO_FREE char *data = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&data, &size);
     if (!out)
@@ -71,5 +71,4 @@ void pt_counters_status(const struct pt_counters *counters, struct pt_buffer *te
     pt_json_end_document(&json);
     fclose(out);
     pt_buffer_append(text, data, size);
-    free(data);
 }

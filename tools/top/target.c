@@ -126,7 +126,7 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
 static void find_descendant(struct pt_process_info *subject)
 {
     uint32_t count = 0;
-    int *below = subject->maps && !has_library(subject) ? pt_descendants(subject->pid, &count) : NULL;
+    PT_AUTO_FREE int *below = subject->maps && !has_library(subject) ? pt_descendants(subject->pid, &count) : NULL;
     for (uint32_t i = 0; i < count; i++) {
         struct pt_process_info one;
         if (!pt_process_info_read(below[i], &one))
@@ -138,7 +138,6 @@ static void find_descendant(struct pt_process_info *subject)
         }
         pt_process_info_free(&one);
     }
-    free(below);
 }
 
 bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
