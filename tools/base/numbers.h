@@ -31,4 +31,13 @@ static inline int pt_compare(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
+/* Defines such a function for items of a type: the keys of *x compared with those of *y. */
+#define PT_DEFINE_ORDER(function, type, ...)                                                                           \
+    static int function(const void *a, const void *b)                                                                  \
+    {                                                                                                                  \
+        const type *x = a;                                                                                             \
+        const type *y = b;                                                                                             \
+        return __VA_ARGS__;                                                                                            \
+    }
+
 #endif

@@ -137,11 +137,9 @@ void pt_append_plain(struct pt_buffer *out, const char *text, const char *specia
             out->data[i] = '_';
 }
 
-static int by_identity(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    return pt_compare(x->interval, y->interval) ?: pt_compare(x->thread, y->thread) ?: pt_compare(x->node, y->node);
-}
+PT_DEFINE_ORDER(by_identity, struct pt_sample,
+                pt_compare(x->interval, y->interval) ?: pt_compare(x->thread, y->thread)
+                    ?: pt_compare(x->node, y->node))
 
 struct pt_sample *pt_merged_samples(const struct pt_profile *profile, uint32_t *count)
 {

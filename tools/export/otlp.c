@@ -143,14 +143,10 @@ static void append_sample(struct writer *writer, struct pt_buffer *to, const str
 }
 
 /* Single samples come last. */
-static int by_identity(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    return pt_compare(is_traced(x), is_traced(y))
-               ?: pt_compare(x->thread, y->thread)
-                      ?: pt_compare(x->node, y->node)
-                             ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->interval, y->interval);
-}
+PT_DEFINE_ORDER(by_identity, struct pt_sample,
+                pt_compare(is_traced(x), is_traced(y)) ?: pt_compare(x->thread, y->thread)
+                    ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels)
+                    ?: pt_compare(x->interval, y->interval))
 
 /* The samples are those of one process. Without values there is no profile. */
 static void append_profile(struct writer *writer, struct pt_buffer *to, const struct pt_sample *samples, uint32_t count,

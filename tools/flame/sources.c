@@ -45,11 +45,9 @@ struct sources {
     struct hot_file *files; /* as in sums */
 };
 
-static int by_heat(const void *a, const void *b)
-{
-    const struct hot_function *x = a, *y = b;
-    return pt_compare(y->application, x->application) ?: pt_compare(y->ns, x->ns) ?: pt_compare(x->function, y->function);
-}
+PT_DEFINE_ORDER(by_heat, struct hot_function,
+                pt_compare(y->application, x->application) ?: pt_compare(y->ns, x->ns)
+                    ?: pt_compare(x->function, y->function))
 
 static void read_file(struct sources *sources, uint32_t number)
 {

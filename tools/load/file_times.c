@@ -46,11 +46,7 @@ static uint64_t last_seen(const char *data, size_t size, bool *ended)
     return last;
 }
 
-static int latest_first(const void *a, const void *b)
-{
-    const struct pt_file *x = *(const struct pt_file *const *)a, *y = *(const struct pt_file *const *)b;
-    return pt_compare(y->written_unix_ns, x->written_unix_ns);
-}
+PT_DEFINE_ORDER(latest_first, struct pt_file *const, pt_compare((*y)->written_unix_ns, (*x)->written_unix_ns))
 
 static uint64_t last_seen_of(const struct pt_file *file, bool *ended)
 {

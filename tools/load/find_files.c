@@ -105,12 +105,9 @@ static void say_nothing_usable(const struct pt_files *files)
     pt_message_to(files->messages, "%s", text.data);
 }
 
-static int by_start(const void *a, const void *b)
-{
-    const struct pt_file *x = a, *y = b;
-    return pt_compare(x->start_unix_ns, y->start_unix_ns) ?: pt_compare(x->segment, y->segment)
-                                                          ?: strcmp(x->path, y->path);
-}
+PT_DEFINE_ORDER(by_start, struct pt_file,
+                pt_compare(x->start_unix_ns, y->start_unix_ns) ?: pt_compare(x->segment, y->segment)
+                    ?: strcmp(x->path, y->path))
 
 bool pt_files_find(struct pt_files *files, const struct pt_load_request *request)
 {

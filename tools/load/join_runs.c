@@ -23,24 +23,16 @@ struct by_pid {
     uint32_t count;
 };
 
-static int in_order_of_runs(const void *a, const void *b)
-{
-    const struct pt_file *x = *(struct pt_file *const *)a, *y = *(struct pt_file *const *)b;
-    return strcmp(x->own_run, y->own_run) ?: pt_compare(x->start_unix_ns, y->start_unix_ns);
-}
+PT_DEFINE_ORDER(in_order_of_runs, struct pt_file *const,
+                strcmp((*x)->own_run, (*y)->own_run) ?: pt_compare((*x)->start_unix_ns, (*y)->start_unix_ns))
 
-static int in_order_of_pids(const void *a, const void *b)
-{
-    const struct pt_file *x = *(struct pt_file *const *)a, *y = *(struct pt_file *const *)b;
-    return pt_compare(x->pid, y->pid) ?: pt_compare(x->start_unix_ns, y->start_unix_ns)
-                                      ?: pt_compare(x->segment, y->segment);
-}
+PT_DEFINE_ORDER(in_order_of_pids, struct pt_file *const,
+                pt_compare((*x)->pid, (*y)->pid) ?: pt_compare((*x)->start_unix_ns, (*y)->start_unix_ns)
+                    ?: pt_compare((*x)->segment, (*y)->segment))
 
-static int in_order_of_starts(const void *a, const void *b)
-{
-    const struct group *x = a, *y = b;
-    return pt_compare(x->files[0]->start_unix_ns, y->files[0]->start_unix_ns) ?: in_order_of_runs(x->files, y->files);
-}
+PT_DEFINE_ORDER(in_order_of_starts, struct group,
+                pt_compare(x->files[0]->start_unix_ns, y->files[0]->start_unix_ns)
+                    ?: in_order_of_runs(x->files, y->files))
 
 /* Groups whose first processes may be siblings are together, in the order of their start. */
 static int in_order_of_parents(const void *a, const void *b)

@@ -38,13 +38,8 @@ void pt_open_ends_append(struct pt_buffer *text, const struct pt_open_ends *ends
     append_count(text, before, ends->unknown, "still running or killed");
 }
 
-static int newest_first(const void *a, const void *b)
-{
-    const struct pt_run *x = a, *y = b;
-    if (x->start_unix_ns != y->start_unix_ns)
-        return x->start_unix_ns > y->start_unix_ns ? -1 : 1;
-    return x->run < y->run ? -1 : x->run > y->run;
-}
+PT_DEFINE_ORDER(newest_first, struct pt_run,
+                pt_compare(y->start_unix_ns, x->start_unix_ns) ?: pt_compare(x->run, y->run))
 
 static void add_process(const struct pt_profile *profile, struct pt_run *run, uint32_t number)
 {

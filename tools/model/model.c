@@ -269,10 +269,7 @@ struct life {
     uint64_t start_unix_ns, end_unix_ns;
 };
 
-static int by_start(const void *a, const void *b)
-{
-    return pt_compare(((const struct life *)a)->start_unix_ns, ((const struct life *)b)->start_unix_ns);
-}
+PT_DEFINE_ORDER(by_start, struct life, pt_compare(x->start_unix_ns, y->start_unix_ns))
 
 /* Returns the time in which at least one of the processes ran: what was between two runs is no time of a program. */
 static uint64_t wall_ns(const struct pt_profile *profile)

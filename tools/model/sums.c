@@ -26,17 +26,9 @@ void pt_sums_accept(struct pt_process *process, const struct pt_segment *segment
         process->end_unix_ns = segment->accounting.end_unix_ns;
 }
 
-static int by_number(const void *a, const void *b)
-{
-    const struct pt_part *first = *(const struct pt_part *const *)a, *second = *(const struct pt_part *const *)b;
-    return pt_compare(first->number, second->number);
-}
+PT_DEFINE_ORDER(by_number, struct pt_part *const, pt_compare((*x)->number, (*y)->number))
 
-static int by_time(const void *a, const void *b)
-{
-    const struct pt_usage *first = a, *second = b;
-    return pt_compare(first->wall_ns, second->wall_ns);
-}
+PT_DEFINE_ORDER(by_time, struct pt_usage, pt_compare(x->wall_ns, y->wall_ns))
 
 /* Sets the sums to the last ones, less what the process did in parts that are missing. */
 static void close_sums(struct pt_process *process)

@@ -136,11 +136,7 @@ static void add_state(void *data, struct pt_push_state *state, const char *path)
 }
 
 /* Failing ones come first, then the order is that of the targets' names. */
-static int compare_lines(const void *a, const void *b)
-{
-    const struct status_line *x = a, *y = b;
-    return pt_compare(y->fails, x->fails) ?: strcmp(x->text, y->text);
-}
+PT_DEFINE_ORDER(compare_lines, struct status_line, pt_compare(y->fails, x->fails) ?: strcmp(x->text, y->text))
 
 static int show_status(const char *directory, bool as_json)
 {

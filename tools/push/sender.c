@@ -244,11 +244,8 @@ static enum fate send_profile(struct pt_push_sender *sender, struct pt_push_prof
     return whole ? fate : send_halves(sender, profile);
 }
 
-static int compare_cells(const void *a, const void *b)
-{
-    const struct pt_push_cell *x = a, *y = b;
-    return pt_compare(x->service, y->service) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels);
-}
+PT_DEFINE_ORDER(compare_cells, struct pt_push_cell,
+                pt_compare(x->service, y->service) ?: pt_compare(x->node, y->node) ?: pt_compare(x->labels, y->labels))
 
 /* Sends the profile of a service in a window: `count` cells. */
 static enum fate send_service(struct pt_push_sender *sender, const struct pt_push_cell *cells, uint32_t count)

@@ -16,17 +16,11 @@
 #define HIDDEN_BELOW   0.05 /* per cent: shown as 0.0 % otherwise */
 #define OFFERED_LENGTH 48   /* of an endpoint's name in a command */
 
-static int by_time(const void *a, const void *b)
-{
-    const struct pt_by_value *x = a, *y = b;
-    return pt_compare(x->rank, y->rank) ?: pt_compare(y->ns, x->ns) ?: pt_compare(x->value, y->value);
-}
+PT_DEFINE_ORDER(by_time, struct pt_by_value,
+                pt_compare(x->rank, y->rank) ?: pt_compare(y->ns, x->ns) ?: pt_compare(x->value, y->value))
 
-static int by_each(const void *a, const void *b)
-{
-    const struct pt_by_value *x = a, *y = b;
-    return pt_compare(x->rank, y->rank) ?: pt_compare(y->each.ns, x->each.ns) ?: by_time(a, b);
-}
+PT_DEFINE_ORDER(by_each, struct pt_by_value,
+                pt_compare(x->rank, y->rank) ?: pt_compare(y->each.ns, x->each.ns) ?: by_time(a, b))
 
 static bool is_wanted(const struct pt_profile *profile, const struct pt_sample *sample, uint32_t process,
                       uint32_t thread)

@@ -116,11 +116,7 @@ static void print_file(const struct pt_profile *profile, const struct pt_file_li
     }
 }
 
-static int by_self(const void *a, const void *b)
-{
-    const struct pt_file_lines *x = a, *y = b;
-    return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
-}
+PT_DEFINE_ORDER(by_self, struct pt_file_lines, pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path))
 
 static int annotate(const struct pt_profile *profile, const char *name, bool ci)
 {

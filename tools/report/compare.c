@@ -69,10 +69,7 @@ double pt_compare_change(const struct pt_comparison *comparison, const struct pt
     return pt_compare_value(comparison, change, 1) - pt_compare_value(comparison, change, 0);
 }
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(((const struct pt_compared *)a)->text, ((const struct pt_compared *)b)->text);
-}
+PT_DEFINE_ORDER(by_text, struct pt_compared, strcmp(x->text, y->text))
 
 static void add_change(struct pt_change *sum, const struct pt_change *change)
 {

@@ -22,17 +22,12 @@ struct row_line {
     struct pt_hot_line line;
 };
 
-static int by_line(const void *a, const void *b)
-{
-    const struct row_line *x = a, *y = b;
-    return pt_compare(x->row, y->row) ?: pt_compare(x->line.file, y->line.file) ?: pt_compare(x->line.function, y->line.function) ?: pt_by_place(&x->line.place, &y->line.place);
-}
+PT_DEFINE_ORDER(by_line, struct row_line,
+                pt_compare(x->row, y->row) ?: pt_compare(x->line.file, y->line.file)
+                    ?: pt_compare(x->line.function, y->line.function) ?: pt_by_place(&x->line.place, &y->line.place))
 
-static int by_time(const void *a, const void *b)
-{
-    const struct row_line *x = a, *y = b;
-    return pt_compare(x->row, y->row) ?: pt_compare(y->line.ns, x->line.ns) ?: by_line(a, b);
-}
+PT_DEFINE_ORDER(by_time, struct row_line,
+                pt_compare(x->row, y->row) ?: pt_compare(y->line.ns, x->line.ns) ?: by_line(a, b))
 
 static bool is_same_line(const struct row_line *a, const struct row_line *b)
 {

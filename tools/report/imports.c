@@ -115,10 +115,7 @@ static uint32_t after(const struct modules *modules, uint32_t at, bool skip, uin
     return at ? items[at].next : PT_NONE;
 }
 
-static int by_cost(const void *a, const void *b)
-{
-    return pt_compare(*(const uint64_t *)b, *(const uint64_t *)a);
-}
+PT_DEFINE_ORDER(by_cost, uint64_t, pt_compare(*y, *x))
 
 /* Returns the least CPU time of the `most` costliest modules: so what costs much is shown, wherever it is in the tree.
  */

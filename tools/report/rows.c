@@ -12,17 +12,11 @@
 
 #define FIGURES_WIDTH 28 /* of a row, before its text, without --ci */
 
-static int by_self(const void *a, const void *b)
-{
-    const struct pt_total *x = a, *y = b;
-    return pt_compare(y->self_ns, x->self_ns) ?: pt_compare(y->total_ns, x->total_ns) ?: pt_compare(x->text, y->text);
-}
+PT_DEFINE_ORDER(by_self, struct pt_total,
+                pt_compare(y->self_ns, x->self_ns) ?: pt_compare(y->total_ns, x->total_ns)
+                    ?: pt_compare(x->text, y->text))
 
-static int by_total(const void *a, const void *b)
-{
-    const struct pt_total *x = a, *y = b;
-    return pt_compare(y->total_ns, x->total_ns) ?: by_self(a, b);
-}
+PT_DEFINE_ORDER(by_total, struct pt_total, pt_compare(y->total_ns, x->total_ns) ?: by_self(a, b))
 
 void pt_rows_sort(struct pt_total *rows, uint32_t count, bool total)
 {

@@ -46,11 +46,9 @@ struct file {
     uint64_t self_ns;
 };
 
-static int by_self(const void *a, const void *b)
-{
-    const struct file *x = a, *y = b;
-    return pt_compare(y->application, x->application) ?: pt_compare(y->self_ns, x->self_ns) ?: pt_compare(x->path, y->path);
-}
+PT_DEFINE_ORDER(by_self, struct file,
+                pt_compare(y->application, x->application) ?: pt_compare(y->self_ns, x->self_ns)
+                    ?: pt_compare(x->path, y->path))
 
 void pt_print_hot_files(const struct pt_profile *profile)
 {

@@ -103,11 +103,7 @@ struct row {
     struct pt_states states;
 };
 
-static int by_time(const void *a, const void *b)
-{
-    const struct row *x = a, *y = b;
-    return pt_compare(y->states.cpu_ns, x->states.cpu_ns) ?: pt_compare(x->number, y->number);
-}
+PT_DEFINE_ORDER(by_time, struct row, pt_compare(y->states.cpu_ns, x->states.cpu_ns) ?: pt_compare(x->number, y->number))
 
 /* Returns the threads or processes with CPU time, those with most first. The caller frees. */
 static struct row *rows_of(const struct pt_profile *profile, bool threads, uint32_t *count)

@@ -38,11 +38,8 @@ static void take(struct span *span, const struct pt_sample *sample, uint64_t uni
     span->count += sample->count;
 }
 
-static int by_time(const void *a, const void *b)
-{
-    const struct span *x = a, *y = b;
-    return pt_compare(y->ns, x->ns) ?: pt_compare(x->first_unix_ns, y->first_unix_ns) ?: pt_compare(x->id, y->id);
-}
+PT_DEFINE_ORDER(by_time, struct span,
+                pt_compare(y->ns, x->ns) ?: pt_compare(x->first_unix_ns, y->first_unix_ns) ?: pt_compare(x->id, y->id))
 
 /* Returns the spans of the trace, those with most CPU time first. The caller frees the items. */
 static struct spans spans_of(const struct pt_report *report)

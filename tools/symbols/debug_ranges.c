@@ -5,6 +5,8 @@
 
 #include "../base/memory.h"
 
+#include "../base/numbers.h"
+
 /* Addresses below are no code's: linkers put there what they threw away. */
 #define LOWEST 2u
 /* Ranges that begin before the address and may reach over others up to it. */
@@ -30,13 +32,7 @@ void pt_ranges_add(struct pt_ranges *ranges, Dwarf_Die *die, uint32_t owner, str
     }
 }
 
-static int by_begin(const void *a, const void *b)
-{
-    const struct pt_range *x = a, *y = b;
-    if (x->begin != y->begin)
-        return x->begin < y->begin ? -1 : 1;
-    return x->owner < y->owner ? -1 : x->owner > y->owner;
-}
+PT_DEFINE_ORDER(by_begin, struct pt_range, pt_compare(x->begin, y->begin) ?: pt_compare(x->owner, y->owner))
 
 void pt_ranges_sort(struct pt_ranges *ranges)
 {

@@ -99,13 +99,7 @@ static uint32_t gil_state(const struct pt_sample *sample)
     return sample->state & (PP_STATE_GIL_KNOWN | PP_STATE_HOLDS_GIL);
 }
 
-static int by_prefix(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    if (x->thread != y->thread)
-        return x->thread < y->thread ? -1 : 1;
-    return gil_state(x) < gil_state(y) ? -1 : gil_state(x) > gil_state(y);
-}
+PT_DEFINE_ORDER(by_prefix, struct pt_sample, pt_compare(x->thread, y->thread) ?: pt_compare(gil_state(x), gil_state(y)))
 
 static void add_samples(struct builder *builder, const struct pt_view_options *options)
 {
@@ -213,11 +207,9 @@ uint32_t pt_view_next(const struct pt_view *view, uint32_t at, uint32_t top)
 static int by_self(const void *a, const void *b, void *profile)
 {
     const struct pt_total *x = a, *y = b;
-    if (x->self_ns != y->self_ns)
-        return x->self_ns > y->self_ns ? -1 : 1;
-    if (x->total_ns != y->total_ns)
-        return x->total_ns > y->total_ns ? -1 : 1;
-    return strcmp(pt_string(profile, x->text), pt_string(profile, y->text));
+    return pt_compare(y->self_ns, x->self_ns)
+               ?: pt_compare(y->total_ns, x->total_ns)
+                      ?: strcmp(pt_string(profile, x->text), pt_string(profile, y->text));
 }
 
 struct pt_total *pt_view_totals(const struct pt_profile *profile, const struct pt_view *view, uint32_t *count)

@@ -31,17 +31,10 @@ uint32_t pt_merge_equal(struct pt_sample *samples, uint32_t count, int (*compare
     return kept;
 }
 
-static int by_identity(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    return pt_compare(x->thread, y->thread) ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->state, y->state);
-}
+PT_DEFINE_ORDER(by_identity, struct pt_sample,
+                pt_compare(x->thread, y->thread) ?: pt_compare(x->labels, y->labels) ?: pt_compare(x->state, y->state))
 
-static int by_identity_and_time(const void *a, const void *b)
-{
-    const struct pt_sample *x = a, *y = b;
-    return by_identity(x, y) ?: pt_compare(x->interval, y->interval);
-}
+PT_DEFINE_ORDER(by_identity_and_time, struct pt_sample, by_identity(x, y) ?: pt_compare(x->interval, y->interval))
 
 struct pt_sample_order *pt_sample_order_new(const struct pt_profile *profile, uint32_t states, bool timed)
 {
