@@ -71,8 +71,7 @@ int pt_cmd_completion(const struct pt_cli *cli)
             return PT_EXIT_OK;
         }
     }
-    pt_error("missing shell: pyprof completion bash, zsh or fish");
-    return PT_EXIT_USAGE;
+    return pt_exit_with(PT_EXIT_USAGE, "missing shell: pyprof completion bash, zsh or fish");
 }
 
 /* Prints the words that begin as is typed. */

@@ -50,10 +50,10 @@ int main(int argc, char **argv)
     struct pt_cli cli;
     int status = PT_EXIT_OK;
     setlocale(LC_CTYPE, "C.UTF-8"); /* how wide characters are: text of profiles is UTF-8 */
-    if (!name) {
-        pt_error("missing command; to begin: pyprof run -- python app.py; 'pyprof --help' lists all commands");
-        return PT_EXIT_USAGE;
-    }
+    if (!name)
+        return pt_exit_with(
+            PT_EXIT_USAGE,
+            "missing command; to begin: pyprof run -- python app.py; 'pyprof --help' lists all commands");
     bool help = strcmp(name, "help") == 0 || strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0;
     if (help && argc < 3) {
         print_help();

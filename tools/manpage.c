@@ -175,8 +175,7 @@ int pt_cmd_manpage(const struct pt_cli *cli)
             if (!commands->items[i].hidden)
                 puts(commands->items[i].name);
     } else {
-        pt_error("no such command '%s'", name);
-        return PT_EXIT_USAGE;
+        return pt_exit_with(PT_EXIT_USAGE, "no such command '%s'", name);
     }
     return PT_EXIT_OK;
 }

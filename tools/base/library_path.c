@@ -37,8 +37,7 @@ char *pt_find_library(void)
                                          "/../lib64/" PT_LIBRARY, "/../lib/" PYPROF_PROCESSOR "-linux-gnu/" PT_LIBRARY};
     PT_AUTO_FREE char *directory = own_directory();
     for (size_t i = 0; *directory && i < sizeof places / sizeof places[0]; i++) {
-        struct pt_buffer candidate = {0};
-        pt_buffer_format(&candidate, "%s%s", directory, places[i]);
+        struct pt_buffer candidate = pt_formatted("%s%s", directory, places[i]);
         char *path = realpath(candidate.data, NULL);
         pt_buffer_free(&candidate);
         if (!path)

@@ -170,6 +170,15 @@ void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...)
     free(text);
 }
 
+struct pt_buffer pt_formatted(const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    char *text = pt_format(format, arguments);
+    va_end(arguments);
+    return (struct pt_buffer){.data = text, .length = strlen(text), .capacity = strlen(text) + 1};
+}
+
 void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns)
 {
     char when[32] = "";

@@ -83,6 +83,8 @@ char *pt_buffer_room(struct pt_buffer *buffer, size_t extra);
 void pt_buffer_append(struct pt_buffer *buffer, const void *data, size_t length);
 void pt_buffer_text(struct pt_buffer *buffer, const char *text);
 void pt_buffer_format(struct pt_buffer *buffer, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Returns a buffer that begins with this text. */
+struct pt_buffer pt_formatted(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Appends a local time: 2027-01-31 14:05:06. */
 void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns);
 /* Appends a size in KB, or MB from one on. */

@@ -71,7 +71,7 @@ const struct pt_messages pt_messages_to_stderr = {.message = print_message, .pro
 #define HOT_FROM  20.0 /* per cent */
 #define WARM_FROM 5.0
 
-void pt_message(const char *format, ...)
+bool pt_message(const char *format, ...)
 {
     va_list arguments;
     va_start(arguments, format);
@@ -79,6 +79,7 @@ void pt_message(const char *format, ...)
     vfprintf(stderr, format, arguments);
     fputc('\n', stderr);
     va_end(arguments);
+    return false;
 }
 
 /* The terminal that a pager writes to. */

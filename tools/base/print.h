@@ -9,9 +9,11 @@
 
 #include "numbers.h"
 
-/* Prints a line to stderr, "pyprof: " before it. An error reads like any other message. */
-void pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
-#define pt_error(...) pt_message(__VA_ARGS__)
+/* Prints a line to stderr, "pyprof: " before it, and returns false. An error reads like any other message; what ends
+ * the program evaluates to its exit status. */
+bool pt_message(const char *format, ...) __attribute__((format(printf, 1, 2)));
+#define pt_error(...)             pt_message(__VA_ARGS__)
+#define pt_exit_with(status, ...) (pt_message(__VA_ARGS__), status)
 
 /* Returns the columns of the terminal; 0 if it is none. */
 uint32_t pt_print_columns(FILE *out);

@@ -71,10 +71,8 @@ static bool parse_number(const char *name, const char *text, uint32_t highest, u
     char *end;
     errno = 0;
     unsigned long value = strtoul(text, &end, 10);
-    if (errno || end == text || *end || *text == '-' || !value || value > highest) {
-        pt_error("--%s takes a number from 1 to %u, not '%s'", name, highest, text);
-        return false;
-    }
+    if (errno || end == text || *end || *text == '-' || !value || value > highest)
+        return pt_error("--%s takes a number from 1 to %u, not '%s'", name, highest, text);
     *number = (uint32_t)value;
     return true;
 }
@@ -83,24 +81,20 @@ static bool parse_duration(const char *name, const char *text, uint64_t *ns)
 {
     if (pt_parse_duration(text, ns))
         return true;
-    pt_error("--%s takes a time like 10s, 1m30s or 250ms, not '%s'", name, text);
-    return false;
+    return pt_error("--%s takes a time like 10s, 1m30s or 250ms, not '%s'", name, text);
 }
 
 static bool parse_when(const char *name, const char *text, struct pt_when *when)
 {
     bool parsed = pt_parse_when(text, pt_clock_ns(CLOCK_REALTIME), when);
-    if (parsed && !pt_when_is_given(when) && strcmp(name, "to") == 0) {
-        pt_error("--from must be before --to");
-        return false;
-    }
+    if (parsed && !pt_when_is_given(when) && strcmp(name, "to") == 0)
+        return pt_error("--from must be before --to");
     if (parsed)
         return true;
-    pt_error(
+    return pt_error(
         "--%s takes a time of the run like 1m30s, -5m for as long before its end, ready, a time of day like 14:05, a "
         "date like 2026-11-27 or '2026-11-27 14:05', or yesterday, not '%s'",
         name, text);
-    return false;
 }
 
 /* Parses "3%" or "3". */
@@ -126,16 +120,14 @@ static bool check_regex(const char *name, const char *text)
         return true;
     }
     regerror(error, &regex, problem, sizeof problem);
-    pt_error("--%s takes a regular expression (POSIX extended), not '%s': %s", name, text, problem);
-    return false;
+    return pt_error("--%s takes a regular expression (POSIX extended), not '%s': %s", name, text, problem);
 }
 
 static bool check_pids(const char *name, const char *text)
 {
     if (*text && !text[strspn(text, "0123456789,")])
         return true;
-    pt_error("--%s takes process ids with commas between them, not '%s'", name, text);
-    return false;
+    return pt_error("--%s takes process ids with commas between them, not '%s'", name, text);
 }
 
 static bool check_trace(const char *name, const char *text)
@@ -143,8 +135,7 @@ static bool check_trace(const char *name, const char *text)
     size_t length = strlen(text);
     if (length && length <= 2 * PT_TRACE_BYTES && strspn(text, "0123456789abcdefABCDEF") == length)
         return true;
-    pt_error("--%s takes a trace id, 32 hexadecimal digits, or its beginning, not '%s'", name, text);
-    return false;
+    return pt_error("--%s takes a trace id, 32 hexadecimal digits, or its beginning, not '%s'", name, text);
 }
 
 static bool check_duration(const char *name, const uint64_t *ns)
@@ -202,10 +193,9 @@ static bool parse_option(struct pt_cli *cli, const struct pt_option *option, con
             cli->request.by = strcmp(argument, "function") == 0 ? NULL : argument;
         break;
     case PT_RUN_ID: /* a shell variable that is not set must not mean all runs */
-        if (!*argument) {
-            pt_error("--%s takes the id of a run or its beginning, not ''; 'pyprof runs' lists them", option->name);
-            return false;
-        }
+        if (!*argument)
+            return pt_error("--%s takes the id of a run or its beginning, not ''; 'pyprof runs' lists them",
+                            option->name);
         __attribute__((fallthrough));
     case PT_PIDS:
     case PT_TRACE:

@@ -46,10 +46,8 @@ int pt_cmd_compact(const struct pt_cli *cli)
 {
     PT_AUTO_FREE char *directory = cli->argument_count ? pt_strdup(cli->arguments[0]) : pt_default_directory();
     struct pt_compacted compacted;
-    if (cli->argument_count > 1) {
-        pt_error("one directory: pyprof compact [DIR]");
-        return PT_EXIT_USAGE;
-    }
+    if (cli->argument_count > 1)
+        return pt_exit_with(PT_EXIT_USAGE, "one directory: pyprof compact [DIR]");
     bool good = pt_compact(directory, pt_clock_ns(CLOCK_REALTIME), cli->request.messages, &compacted);
     if (good || compacted.files)
         say_result(&compacted, directory);

@@ -120,8 +120,7 @@ enum fate { FATE_REPLACED, FATE_CHANGED, FATE_UNSENT, FATE_FAILED, FATE_NO_ROOM 
 static enum fate replace(const struct compactor *of, const char *name, const struct stat *old,
                          const struct pt_buffer *bytes)
 {
-    PT_AUTO_BUFFER temporary = {0};
-    pt_buffer_format(&temporary, "%s" TEMPORARY, name);
+    PT_AUTO_BUFFER temporary = pt_formatted("%s" TEMPORARY, name);
     int descriptor = openat(of->directory, temporary.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     const struct timespec times[] = {old->st_atim, old->st_mtim};
     struct stat now;

@@ -104,22 +104,18 @@ static bool find_process(struct subject *subject, const char *text)
     PT_AUTO(pt_process_info_free) struct pt_process_info process;
     if (!pt_process_info_read(atoi(text), &process)) {
         process = (struct pt_process_info){0};
-        pt_error("%s: no such process, and no such directory", text);
-        return false;
+        return pt_error("%s: no such process, and no such directory", text);
     }
     const char *at = process.maps;
     PT_AUTO_FREE char *library = process.maps ? pt_next_mapped(&at, "libpyprof") : NULL;
     if (!process.maps || !process.environment) {
         bool mine = geteuid() == 0 || geteuid() == process.uid;
-        pt_error(mine ? "process %s of user %u may not be inspected: the capability SYS_PTRACE is missing"
-                      : "process %s belongs to user %u: run pyprof as that user or as root",
-                 text, (unsigned)process.uid);
-        return false;
+        return pt_error(mine ? "process %s of user %u may not be inspected: the capability SYS_PTRACE is missing"
+                             : "process %s belongs to user %u: run pyprof as that user or as root",
+                        text, (unsigned)process.uid);
     }
-    if (!library) {
-        pt_error("process %s is not profiled: 'pyprof doctor %s' says why", text, text);
-        return false;
-    }
+    if (!library)
+        return pt_error("process %s is not profiled: 'pyprof doctor %s' says why", text, text);
     PT_AUTO_FREE char *inside = pt_output_directory(&process), *other = pt_output_fallback(&process);
     PT_AUTO_FREE char *fallback = pt_process_info_path(&process, other);
     subject->directory = pt_process_info_path(&process, inside);
@@ -145,9 +141,9 @@ static bool find_subject(struct subject *subject, const char *target)
     subject->starting = pt_starting_find(subject->directory);
     if ((is_there && S_ISDIR(status.st_mode)) || (is_missing && subject->starting.count))
         return true;
-    pt_error("%s: %s; 'pyprof ctl PID' reaches a process that has written nothing so far", subject->directory,
-             is_missing ? "there is no such directory, and no process that writes there" : "that is no directory");
-    return false;
+    return pt_error("%s: %s; 'pyprof ctl PID' reaches a process that has written nothing so far", subject->directory,
+                    is_missing ? "there is no such directory, and no process that writes there"
+                               : "that is no directory");
 }
 
 /* A process that was paused from its start has made no directory: it is made for it. */
@@ -159,8 +155,7 @@ static bool make_directory(const struct subject *subject)
     if (mkdir(subject->directory, 0700) == 0 &&
         (geteuid() != 0 || chown(subject->directory, starting->uid, starting->gid) == 0))
         return true;
-    pt_error("cannot make %s, where the process writes: %s", subject->directory, strerror(errno));
-    return false;
+    return pt_error("cannot make %s, where the process writes: %s", subject->directory, strerror(errno));
 }
 
 /* Fills the order. Returns false after a message. */

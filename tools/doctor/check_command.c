@@ -27,9 +27,8 @@ static char *resolve(const char *command)
         return access(command, X_OK) == 0 ? pt_strdup(command) : NULL;
     int error = ENOENT;
     for (const char *at = path ? path : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
-        struct pt_buffer candidate = {0};
         int length = (int)strcspn(at, ":");
-        pt_buffer_format(&candidate, "%.*s%s%s", length, at, length ? "/" : "./", command);
+        struct pt_buffer candidate = pt_formatted("%.*s%s%s", length, at, length ? "/" : "./", command);
         if (stat(candidate.data, &status) == 0 && S_ISREG(status.st_mode) && access(candidate.data, X_OK) == 0)
             return candidate.data;
         if (errno == EACCES)

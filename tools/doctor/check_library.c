@@ -197,8 +197,7 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
 static void why_not_loaded(const struct pt_process_info *subject, const char *entry, struct pt_findings *findings)
 {
     struct pt_elf_facts program;
-    PT_AUTO_BUFFER path = {0};
-    pt_buffer_format(&path, "/proc/%d/exe", subject->pid);
+    PT_AUTO_BUFFER path = pt_formatted("/proc/%d/exe", subject->pid);
     pt_elf_facts_read(path.data, &program);
     if (subject->secure) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC,

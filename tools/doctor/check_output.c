@@ -36,9 +36,8 @@ char *pt_output_directory(const struct pt_process_info *subject)
 char *pt_output_fallback(const struct pt_process_info *subject)
 {
     const char *temporary = pt_process_info_variable(subject, "TMPDIR");
-    struct pt_buffer path = {0};
-    pt_buffer_format(&path, "%s/pyprof-%u", temporary && *temporary == '/' ? temporary : "/tmp",
-                     (unsigned)subject->real_uid);
+    struct pt_buffer path =
+        pt_formatted("%s/pyprof-%u", temporary && *temporary == '/' ? temporary : "/tmp", (unsigned)subject->real_uid);
     return path.data;
 }
 
@@ -72,8 +71,7 @@ static bool become(const struct pt_process_info *subject)
  * write there. */
 static int try_to_make(const char *parent)
 {
-    PT_AUTO_BUFFER path = {0};
-    pt_buffer_format(&path, "%s/.pyprof-XXXXXX", parent);
+    PT_AUTO_BUFFER path = pt_formatted("%s/.pyprof-XXXXXX", parent);
     return mkdtemp(path.data) && rmdir(path.data) == 0 ? 0 : errno;
 }
 

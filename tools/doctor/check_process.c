@@ -90,8 +90,7 @@ static bool accept_name(struct python *python, const char *path)
 /* Finds the interpreter where the library does: in the executable, and in libraries named libpython. */
 static void find_python(const struct pt_process_info *subject, struct python *python)
 {
-    struct pt_buffer program = {0};
-    pt_buffer_format(&program, "/proc/%d/exe", subject->pid);
+    struct pt_buffer program = pt_formatted("/proc/%d/exe", subject->pid);
     bool found = examine(python, program.data, subject->program ? subject->program : "");
     pt_buffer_free(&program);
     char *mapped;

@@ -133,10 +133,8 @@ static int examine_here(const struct pt_cli *cli, char *const *command)
 {
     struct pt_process_info own;
     PT_AUTO(pt_findings_free) struct pt_findings findings = {0};
-    if (!pt_process_info_read(getpid(), &own)) {
-        pt_error("/proc cannot be read: mount it");
-        return PT_EXIT_DATA;
-    }
+    if (!pt_process_info_read(getpid(), &own))
+        return pt_exit_with(PT_EXIT_DATA, "/proc cannot be read: mount it");
     if (command) {
         pt_check_command(&own, command, &findings);
     } else {
@@ -162,22 +160,21 @@ int pt_cmd_doctor(const struct pt_cli *cli)
         return examine_here(cli, cli->arguments);
     if (!cli->argument_count && !cli->after_dashes)
         return examine_here(cli, NULL);
-    if (cli->argument_count != 1) {
-        pt_error("give one process id, or a command after '--': pyprof doctor -- python app.py");
-        return PT_EXIT_USAGE;
-    }
+    if (cli->argument_count != 1)
+        return pt_exit_with(PT_EXIT_USAGE,
+                            "give one process id, or a command after '--': pyprof doctor -- python app.py");
     const char *text = cli->arguments[0];
     size_t digits = strspn(text, "0123456789");
     if (!digits || digits > LONGEST_PID || text[digits] || !atoi(text)) {
         struct stat status;
-        if (stat(text, &status) == 0 && (S_ISDIR(status.st_mode) || pt_has_extension(text, ".pyprof"))) {
-            pt_error("doctor takes a process id, or a command after '--'; for the profile: pyprof info %s, or "
-                     "PYPROF_OUT=%s pyprof doctor",
-                     text, text);
-            return PT_EXIT_USAGE;
-        }
-        pt_error("'%s' is no process id; a command follows '--': pyprof doctor -- %s", text, text);
-        return PT_EXIT_USAGE;
+        if (stat(text, &status) == 0 && (S_ISDIR(status.st_mode) || pt_has_extension(text, ".pyprof")))
+            return pt_exit_with(
+                PT_EXIT_USAGE,
+                "doctor takes a process id, or a command after '--'; for the profile: pyprof info %s, or "
+                "PYPROF_OUT=%s pyprof doctor",
+                text, text);
+        return pt_exit_with(PT_EXIT_USAGE, "'%s' is no process id; a command follows '--': pyprof doctor -- %s", text,
+                            text);
     }
     return examine_process(cli, atoi(text));
 }

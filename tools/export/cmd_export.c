@@ -56,14 +56,10 @@ int pt_cmd_export(const struct pt_cli *cli)
         complain_of_format(cli);
         return PT_EXIT_USAGE;
     }
-    if (pt_is_stdout(cli->output) && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO)) {
-        pt_error("%s is binary and stdout is a terminal: use -o FILE", format->name);
-        return PT_EXIT_USAGE;
-    }
-    if (cli->output && pt_is_profile(cli->output)) {
-        pt_error("%s is a profile: write to another file", cli->output);
-        return PT_EXIT_USAGE;
-    }
+    if (pt_is_stdout(cli->output) && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO))
+        return pt_exit_with(PT_EXIT_USAGE, "%s is binary and stdout is a terminal: use -o FILE", format->name);
+    if (cli->output && pt_is_profile(cli->output))
+        return pt_exit_with(PT_EXIT_USAGE, "%s is a profile: write to another file", cli->output);
     const struct pt_export_options options = {
         .samples = cli->unit && strcmp(cli->unit, "samples") == 0,
         .lines = cli->lines,

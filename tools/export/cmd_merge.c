@@ -75,9 +75,9 @@ static bool is_input(const struct pt_files *files, const char *output)
 
 static void say_merged(const struct merge *merge, const char *output)
 {
-    PT_AUTO_BUFFER text = {0};
     bool small = merge->bytes < 1 << 20;
-    pt_buffer_format(&text, "merged %" PRIu64 " part%s, %.1f %s", merge->segments, pt_plural(merge->segments, "s"),
+    PT_AUTO_BUFFER text =
+        pt_formatted("merged %" PRIu64 " part%s, %.1f %s", merge->segments, pt_plural(merge->segments, "s"),
                      (double)merge->bytes / (small ? 1 << 10 : 1 << 20), small ? "kB" : "MB");
     if (!pt_is_stdout(output))
         pt_buffer_format(&text, ", into %s", output);
@@ -93,14 +93,10 @@ int pt_cmd_merge(const struct pt_cli *cli)
 {
     PT_AUTO(pt_files_free) struct pt_files files = {0};
     struct merge merge = {.files = &files, .run = cli->request.run};
-    if (!cli->output) {
-        pt_error("missing file: pyprof merge -o FILE.pyprof [PATH...]");
-        return PT_EXIT_USAGE;
-    }
-    if (pt_is_stdout(cli->output) && isatty(STDOUT_FILENO)) {
-        pt_error("a profile is binary and stdout is a terminal: use -o FILE");
-        return PT_EXIT_USAGE;
-    }
+    if (!cli->output)
+        return pt_exit_with(PT_EXIT_USAGE, "missing file: pyprof merge -o FILE.pyprof [PATH...]");
+    if (pt_is_stdout(cli->output) && isatty(STDOUT_FILENO))
+        return pt_exit_with(PT_EXIT_USAGE, "a profile is binary and stdout is a terminal: use -o FILE");
     bool written = pt_files_find(&files, &cli->request) && pt_files_choose(&files, &cli->request) &&
                    !is_input(&files, cli->output) && pt_write_output(cli->output, write_merged, &merge);
     if (written)

@@ -29,9 +29,8 @@ static const char *frame_line(struct writer *writer, uint32_t number)
     if (writer->frames[number])
         return writer->frames[number];
     struct pt_frame_parts parts = pt_frame_parts_of(writer->profile, number, writer->options->lines);
-    struct pt_buffer line = {0};
     const struct pt_frame frame = writer->profile->frames.items[number];
-    pt_buffer_format(&line, "\t%16" PRIx64 " ", parts.kind == PP_FRAME_NATIVE ? frame.address : 0);
+    struct pt_buffer line = pt_formatted("\t%16" PRIx64 " ", parts.kind == PP_FRAME_NATIVE ? frame.address : 0);
     pt_append_plain(&line, pt_string(writer->profile, parts.name), "");
     if (frame.inlined_into) { /* as perf has it: this instead of a module */
         pt_buffer_text(&line, "\n");

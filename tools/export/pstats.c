@@ -73,8 +73,7 @@ static void put_tuple(struct writer *writer, uint32_t items)
 /* ("~", 0, "<name>") prints as {name}. */
 static void put_built_in(struct writer *writer, const char *name)
 {
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "<%s>", name);
+    PT_AUTO_BUFFER text = pt_formatted("<%s>", name);
     put_text(writer, "~");
     put_int(writer, 0);
     put_text(writer, text.data);

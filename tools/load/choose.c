@@ -28,8 +28,8 @@ struct search {
 char *pt_fallback_directory(void)
 {
     const char *temporary = getenv("TMPDIR");
-    struct pt_buffer path = {0};
-    pt_buffer_format(&path, "%s/" NAME "%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
+    struct pt_buffer path =
+        pt_formatted("%s/" NAME "%u", temporary && *temporary ? temporary : "/tmp", (unsigned)getuid());
     return path.data;
 }
 
@@ -76,9 +76,8 @@ static void search_below(struct search *search, const char *temporary)
     struct dirent **entries;
     int count = scandir(temporary, &entries, is_fallback, alphasort);
     for (int i = 0; i < count; i++) {
-        PT_AUTO_BUFFER path = {0};
         struct stat status;
-        pt_buffer_format(&path, "%s/%s", temporary, entries[i]->d_name);
+        PT_AUTO_BUFFER path = pt_formatted("%s/%s", temporary, entries[i]->d_name);
         if (pt_each_log(path.data, check_log, search) < 0 && errno == EACCES && !search->files->closed &&
             stat(path.data, &status) == 0 && (uint64_t)status.st_mtime >= search->from_ns / 1000000000u)
             search->files->closed = pt_strdup(path.data);

@@ -26,8 +26,7 @@ struct lines {
 
 char *pt_control_text(const char *directory)
 {
-    struct pt_buffer path = {0};
-    pt_buffer_format(&path, "%s/" PP_CONTROL_NAME, directory);
+    struct pt_buffer path = pt_formatted("%s/" PP_CONTROL_NAME, directory);
     int fd = open(path.data, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     pt_buffer_free(&path);
     if (fd < 0)

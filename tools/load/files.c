@@ -233,8 +233,7 @@ int pt_each_log(const char *directory, void (*each)(void *argument, const char *
     struct dirent **entries;
     int count = scandir(directory, &entries, is_log, alphasort);
     for (int i = 0; i < count; i++) {
-        PT_AUTO_BUFFER path = {0};
-        pt_buffer_format(&path, "%s/%s", directory, entries[i]->d_name);
+        PT_AUTO_BUFFER path = pt_formatted("%s/%s", directory, entries[i]->d_name);
         if (each)
             each(argument, path.data);
         free(entries[i]);
@@ -254,8 +253,7 @@ bool pt_can_list(const char *directory)
 {
     if (pt_each_log(directory, NULL, NULL) >= 0 || errno != EACCES)
         return true;
-    pt_error("%s: %s", directory, pt_read_error(errno));
-    return false;
+    return pt_error("%s: %s", directory, pt_read_error(errno));
 }
 
 char *pt_default_directory(void)

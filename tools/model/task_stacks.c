@@ -20,8 +20,7 @@ PT_DEFINE_IDENTITY(stacks, struct pt_task_stack, item->node, item->chain)
 /* Returns the node of the stack with the frame of a task at its end. */
 static uint32_t with_task(struct pt_profile *profile, uint32_t node, uint32_t name)
 {
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, PP_PSEUDO_TASK_NAMED "%s]", pt_string(profile, name));
+    PT_AUTO_BUFFER text = pt_formatted(PP_PSEUDO_TASK_NAMED "%s]", pt_string(profile, name));
     node = pt_add_node(profile, node, pt_add_pseudo(profile, text.data));
     return node;
 }

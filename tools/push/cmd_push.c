@@ -289,10 +289,8 @@ static int push_all(const struct pt_cli *cli, const struct pt_push_target *targe
         return PT_EXIT_DATA;
     if (!take_lock(&sender, directory, target->url.text, reader.request.run))
         return PT_EXIT_DATA;
-    if (cli->once && !pt_each_log(directory, NULL, NULL)) {
-        pt_error("%s: there are no profiles there", directory);
-        return PT_EXIT_DATA;
-    }
+    if (cli->once && !pt_each_log(directory, NULL, NULL))
+        return pt_exit_with(PT_EXIT_DATA, "%s: there are no profiles there", directory);
     reader.request.all = !reader.request.run;
     pt_push_state_load(&state, directory, target->url.text, reader.request.run);
     if (!state.until_unix_ns) /* a compaction that runs meanwhile sees that nothing was sent */

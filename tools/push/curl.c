@@ -46,8 +46,7 @@ static void append_config(struct pt_buffer *config, const struct pt_post *post)
     append_quoted(config, "url", post->endpoint);
     pt_buffer_format(config, "data-binary = \"@/proc/self/fd/%d\"\n", BODY);
     for (uint32_t i = 0; i < post->headers->count; i++) {
-        PT_AUTO_BUFFER line = {0};
-        pt_buffer_format(&line, "%s: %s", post->headers->items[i].key, post->headers->items[i].value);
+        PT_AUTO_BUFFER line = pt_formatted("%s: %s", post->headers->items[i].key, post->headers->items[i].value);
         append_quoted(config, "header", line.data);
     }
 }

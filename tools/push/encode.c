@@ -55,9 +55,8 @@ static void each_label(const struct pt_push_target *target, const char *service,
 static void fill_id(unsigned char *id, const struct pt_push_target *target, const struct pt_push_profile *from,
                     const char *service)
 {
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "%s\n%" PRIu64 "\n%" PRIu32 "\n%s\n", target->url.text, from->start_unix_ns, from->part,
-                     service);
+    PT_AUTO_BUFFER text =
+        pt_formatted("%s\n%" PRIu64 "\n%" PRIu32 "\n%s\n", target->url.text, from->start_unix_ns, from->part, service);
     for (uint32_t i = 0; i < target->resource.count; i++)
         pt_buffer_format(&text, "%s=%s\n", target->resource.items[i].key, target->resource.items[i].value);
     for (unsigned i = 0; i < PT_PUSH_ID_BYTES; i += 4) {

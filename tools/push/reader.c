@@ -44,8 +44,7 @@ static void count_lost_batch(const struct pt_push_reader *reader)
 {
     struct pt_push_state *state = reader->state;
     for (PT_EACH(const struct pt_push_file, file, &state->files)) {
-        PT_AUTO_BUFFER path = {0};
-        pt_buffer_format(&path, "%s/%s", *file->name == '/' ? "" : reader->directory, file->name);
+        PT_AUTO_BUFFER path = pt_formatted("%s/%s", *file->name == '/' ? "" : reader->directory, file->name);
         if (file->read == file->base || access(path.data, F_OK) == 0)
             continue;
         state->removed++;

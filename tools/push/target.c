@@ -93,8 +93,7 @@ bool pt_push_headers(const struct pt_push_target *target, struct pt_pairs *heade
         return true;
     if (strlen(value) < HEADERS_MAX && pt_pairs_read(headers, value) && pt_pairs_are_headers(headers))
         return true;
-    pt_error("%s is not NAME=VALUE,NAME=VALUE, as 'Authorization=Bearer …'", name);
-    return false;
+    return pt_error("%s is not NAME=VALUE,NAME=VALUE, as 'Authorization=Bearer …'", name);
 }
 
 /* Returns the next word of the line, which the caller frees, and moves *line after it; NULL at its end. */

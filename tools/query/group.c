@@ -134,8 +134,8 @@ static uint32_t *values_by_thread(const struct pt_profile *profile)
 static uint32_t line_of(struct pt_profile *profile, uint32_t number)
 {
     const struct pt_frame *frame = &profile->frames.items[number];
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "%s:%" PRIu32, pt_string(profile, profile->functions.items[frame->subject].short_file),
+    PT_AUTO_BUFFER text =
+        pt_formatted("%s:%" PRIu32, pt_string(profile, profile->functions.items[frame->subject].short_file),
                      pt_frame_line(profile, frame));
     return pt_intern_text(profile, text.data);
 }

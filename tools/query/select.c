@@ -147,8 +147,7 @@ static bool find_absent(struct pt_profile *profile, const char *pattern, struct 
         size_t length = strcspn(key, "=");
         if (!length || strcmp(key + length, rows[i]) != 0)
             continue;
-        PT_AUTO_BUFFER by = {0};
-        pt_buffer_format(&by, PT_GROUP_OWN "%.*s", (int)length, key);
+        PT_AUTO_BUFFER by = pt_formatted(PT_GROUP_OWN "%.*s", (int)length, key);
         found = pt_has_group(profile, by.data);
         if (found)
             matches->absent = pt_group_by(profile, by.data);

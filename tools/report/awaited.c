@@ -27,10 +27,9 @@
 void pt_print_awaited(const struct pt_profile *profile, const struct pt_awaited *awaited, uint64_t whole_ns)
 {
     const struct pt_function *function = &profile->functions.items[awaited->function];
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "%*s%.0f %% of it awaited at %s:%" PRIu32 " in %s", INDENTATION, "",
-                     pt_percent(awaited->ns, whole_ns), pt_base_name(pt_string(profile, function->short_file)),
-                     awaited->line, awaited->outside_task ? "task " : "");
+    PT_AUTO_BUFFER text = pt_formatted(
+        "%*s%.0f %% of it awaited at %s:%" PRIu32 " in %s", INDENTATION, "", pt_percent(awaited->ns, whole_ns),
+        pt_base_name(pt_string(profile, function->short_file)), awaited->line, awaited->outside_task ? "task " : "");
     pt_fit_text(&text, pt_string(profile, awaited->outside_task ?: function->name),
                 pt_print_columns(stdout) ? NAME_WIDTH : 0);
     pt_buffer_format(&text, ": %s%s",

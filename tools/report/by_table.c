@@ -287,8 +287,7 @@ static void print_hidden(const struct layout *layout, const struct plan *plan)
 {
     const struct pt_by_values *values = layout->values;
     uint32_t columns = pt_print_columns(stdout) ?: PT_SCREEN_COLUMNS, before = figures_width(layout);
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "and %" PRIu32 " more", plan->hidden);
+    PT_AUTO_BUFFER text = pt_formatted("and %" PRIu32 " more", plan->hidden);
     if (values->report->screen)
         pt_buffer_text(&text, PT_MORE_IN_FULL);
     else

@@ -173,8 +173,7 @@ char *pt_report_hot_endpoint(const struct pt_report *report)
     for (const char *c = text; *c; c++)
         if (*c < ' ' || *c > '~')
             return NULL;
-    struct pt_buffer pattern = {0};
-    pt_buffer_format(&pattern, "%s=", PT_COUNTED_BY);
+    struct pt_buffer pattern = pt_formatted("%s=", PT_COUNTED_BY);
     for (; *text; text++)
         pt_buffer_format(&pattern, "%s%c", strchr("\\^$.[]|()*+?{}", *text) ? "\\" : "", *text);
     pt_buffer_text(&pattern, "$");

@@ -119,8 +119,7 @@ static bool has_form(const struct pt_cli *cli)
     if (cli->format || cli->json || pt_is_stdout(cli->output) || form_of(cli) != AS_TEXT ||
         pt_has_extension(cli->output, ".txt") || !strchr(pt_base_name(cli->output), '.'))
         return true;
-    pt_error("%s: diff writes .html, .json, .collapsed and .txt", cli->output);
-    return false;
+    return pt_error("%s: diff writes .html, .json, .collapsed and .txt", cli->output);
 }
 
 /* Returns false after a line on stderr. */
@@ -321,10 +320,8 @@ int pt_cmd_diff(const struct pt_cli *typed)
     own.request.messages = &once;
     struct job job = {.cli = cli, .form = form_of(cli), .by = by_of(cli)};
     struct pt_load_request requests[] = {cli->request, cli->request};
-    if (cli->argument_count > 2) {
-        pt_error("diff takes two profiles: pyprof diff A B");
-        return PT_EXIT_USAGE;
-    }
+    if (cli->argument_count > 2)
+        return pt_exit_with(PT_EXIT_USAGE, "diff takes two profiles: pyprof diff A B");
     if (!has_form(cli) || !can_be_written(&job))
         return PT_EXIT_USAGE;
     /* samples: to tell runs apart */

@@ -235,15 +235,11 @@ enum pt_read_result pt_debug_log(FILE *out, const void *data, size_t size)
 int pt_cmd_debug_log(const struct pt_cli *cli)
 {
     size_t size;
-    if (cli->argument_count != 1) {
-        pt_error("usage: pyprof debug-log FILE");
-        return PT_EXIT_USAGE;
-    }
+    if (cli->argument_count != 1)
+        return pt_exit_with(PT_EXIT_USAGE, "usage: pyprof debug-log FILE");
     PT_AUTO_FREE char *data = pt_read_file(cli->arguments[0], SIZE_MAX - 1, &size);
-    if (!data) {
-        pt_error("%s: %s", cli->arguments[0], strerror(errno));
-        return PT_EXIT_DATA;
-    }
+    if (!data)
+        return pt_exit_with(PT_EXIT_DATA, "%s: %s", cli->arguments[0], strerror(errno));
     enum pt_read_result result = pt_debug_log(stdout, data, size);
     if (result != PT_READ_OK)
         pt_error("%s: %s", cli->arguments[0], pt_read_result_text(result));

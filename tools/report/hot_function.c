@@ -181,8 +181,7 @@ static uint32_t *packages_below_middleware(struct pt_profile *profile)
     for (uint32_t i = 0; i < profile->frames.count; i++) {
         if (application[i] || !pt_has_package(profile, i))
             continue;
-        PT_AUTO_BUFFER text = {0};
-        pt_buffer_format(&text, PT_HOT_PACKAGE "%s", pt_string(profile, pt_package_of(profile, i)));
+        PT_AUTO_BUFFER text = pt_formatted(PT_HOT_PACKAGE "%s", pt_string(profile, pt_package_of(profile, i)));
         of_frame[i] = pt_intern_text(profile, text.data);
     }
     for (uint32_t i = 1; i < profile->nodes.count; i++) {
@@ -203,8 +202,7 @@ static uint32_t with_caller(struct pt_profile *profile, const struct pt_own_code
     const char *name = pt_string(profile, profile->functions.items[caller].name);
     if ((profile->middleware && profile->middleware[caller]) || strcmp(name, "<module>") == 0)
         return text;
-    PT_AUTO_BUFFER both = {0};
-    pt_buffer_format(&both, "%s → %s", name, pt_string(profile, text));
+    PT_AUTO_BUFFER both = pt_formatted("%s → %s", name, pt_string(profile, text));
     return pt_intern_text(profile, both.data);
 }
 
@@ -238,8 +236,7 @@ static uint32_t *packages_of_imports(struct pt_profile *profile)
         if (!package)
             continue;
         if (!texts[package]) {
-            PT_AUTO_BUFFER text = {0};
-            pt_buffer_format(&text, PT_HOT_PACKAGE "%s", pt_string(profile, package));
+            PT_AUTO_BUFFER text = pt_formatted(PT_HOT_PACKAGE "%s", pt_string(profile, package));
             texts[package] = pt_intern_text(profile, text.data);
         }
         packages[i] = texts[package];

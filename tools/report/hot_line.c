@@ -143,9 +143,8 @@ void pt_print_source_line(const struct pt_profile *profile, const struct pt_hot_
 void pt_print_hot_line(const struct pt_profile *profile, const struct pt_hot_line *line, uint64_t whole_ns, bool carets)
 {
     const char *file = pt_base_name(pt_string(profile, line->file));
-    PT_AUTO_BUFFER text = {0};
-    pt_buffer_format(&text, "%*s%.0f %% of it at %s:%" PRIu32, INDENTATION, "", pt_percent(line->ns, whole_ns), file,
-                     line->place.line);
+    PT_AUTO_BUFFER text = pt_formatted("%*s%.0f %% of it at %s:%" PRIu32, INDENTATION, "",
+                                       pt_percent(line->ns, whole_ns), file, line->place.line);
     PT_AUTO_BUFFER shown = {0};
     pt_shown_text(&shown, text.data, 0);
     fputs(shown.data, stdout);

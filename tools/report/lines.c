@@ -57,8 +57,8 @@ static void print_state(const struct pt_report *report, const struct pt_hot_line
 
 static void append_place(struct pt_buffer *shown, const struct pt_report *report, const struct pt_hot_line *line)
 {
-    PT_AUTO_BUFFER place = {0};
-    pt_buffer_format(&place, "%s:%" PRIu32, pt_base_name(pt_string(report->profile, line->file)), line->place.line);
+    PT_AUTO_BUFFER place =
+        pt_formatted("%s:%" PRIu32, pt_base_name(pt_string(report->profile, line->file)), line->place.line);
     pt_shown_text(shown, place.data, 0);
 }
 

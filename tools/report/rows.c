@@ -68,8 +68,7 @@ static void print_row(const struct pt_report *report, const struct pt_rows *rows
 static void print_heading(const struct pt_report *report, const struct pt_rows *rows, bool by_total)
 {
     const char *interval = report->cli->ci ? PT_INTERVAL_HEADING : "";
-    PT_AUTO_BUFFER title = {0};
-    pt_buffer_format(&title, "%s%s", rows->title, by_total ? ", by total" : "");
+    PT_AUTO_BUFFER title = pt_formatted("%s%s", rows->title, by_total ? ", by total" : "");
     pt_print_styled(stdout, PT_STYLE_HEADING, "\n%17s%s%9s%s  ", "SELF", by_total ? "" : interval, "TOTAL",
                     by_total ? interval : "");
     pt_print_text(stdout, title.data, FIGURES_WIDTH + (uint32_t)strlen(interval), PT_STYLE_HEADING);

@@ -213,14 +213,10 @@ static int finish(struct launches *launches, const char *before)
 
 int pt_cmd_run(const struct pt_cli *cli)
 {
-    if (!cli->argument_count) {
-        pt_error("missing command: pyprof run -- python app.py");
-        return PT_EXIT_USAGE;
-    }
-    if (cli->output && !*cli->output) {
-        pt_error("-o takes a directory for the profile, not ''");
-        return PT_EXIT_USAGE;
-    }
+    if (!cli->argument_count)
+        return pt_exit_with(PT_EXIT_USAGE, "missing command: pyprof run -- python app.py");
+    if (cli->output && !*cli->output)
+        return pt_exit_with(PT_EXIT_USAGE, "-o takes a directory for the profile, not ''");
     if (cli->push_to && !pt_pusher_check(cli->push_to))
         return PT_EXIT_USAGE;
     PT_AUTO_FREE char *library = pt_find_library();
@@ -228,10 +224,8 @@ int pt_cmd_run(const struct pt_cli *cli)
         return PT_EXIT_DATA;
     unsigned char bytes[RUN_BYTES];
     PT_AUTO_FREE char *run = getrandom(bytes, sizeof bytes, 0) == sizeof bytes ? pt_hex(bytes, sizeof bytes) : NULL;
-    if (!run) {
-        pt_error("no random numbers from the kernel: %s", strerror(errno));
-        return PT_EXIT_DATA;
-    }
+    if (!run)
+        return pt_exit_with(PT_EXIT_DATA, "no random numbers from the kernel: %s", strerror(errno));
     struct place place = choose_place(cli);
     const char *set = getenv("PYPROF_OUT");
     PT_AUTO_FREE char *before = set ? pt_strdup(set) : NULL;

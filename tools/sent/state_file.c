@@ -21,8 +21,7 @@
 static void append_path(struct pt_buffer *path, const char *directory, const char *target, const char *run,
                         const char *suffix)
 {
-    PT_AUTO_BUFFER key = {0};
-    pt_buffer_format(&key, "%s\n%s", target, run ? run : "");
+    PT_AUTO_BUFFER key = pt_formatted("%s\n%s", target, run ? run : "");
     pt_buffer_format(path, "%s/" PREFIX "%08" PRIx32 "%s", directory, pt_hash_bytes(key.data, key.length), suffix);
 }
 

@@ -92,16 +92,13 @@ bool pt_access_parse(struct pt_access *access, const char *listen, const char *t
     *access = (struct pt_access){0};
     if (!listen)
         listen = DEFAULT_LISTEN;
-    if (!parse_address(listen, &access->address)) {
-        pt_error("--listen takes an address and a port, as 127.0.0.1:4040 or [::1]:4040, not '%s'", listen);
-        return false;
-    }
-    if (!token_file && !is_loopback(&access->address)) {
-        pt_error("--listen %s can be reached from elsewhere, and profiles have names and source lines of the program: "
-                 "give a secret that requests must have, --token-file FILE",
-                 listen);
-        return false;
-    }
+    if (!parse_address(listen, &access->address))
+        return pt_error("--listen takes an address and a port, as 127.0.0.1:4040 or [::1]:4040, not '%s'", listen);
+    if (!token_file && !is_loopback(&access->address))
+        return pt_error(
+            "--listen %s can be reached from elsewhere, and profiles have names and source lines of the program: "
+            "give a secret that requests must have, --token-file FILE",
+            listen);
     access->token = token_file ? read_token(token_file) : NULL;
     return !token_file || access->token;
 }

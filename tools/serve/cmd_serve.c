@@ -14,8 +14,7 @@
 static char *directory_of(const struct pt_cli *cli)
 {
     PT_AUTO_FREE char *name = cli->argument_count ? pt_strdup(cli->arguments[0]) : pt_default_directory();
-    PT_AUTO_BUFFER path = {0};
-    pt_buffer_format(&path, *name == '/' ? "%s" : "./%s", name);
+    PT_AUTO_BUFFER path = pt_formatted(*name == '/' ? "%s" : "./%s", name);
     return pt_strdup(path.data);
 }
 
@@ -24,15 +23,12 @@ int pt_cmd_serve(const struct pt_cli *cli)
     struct pt_access access;
     struct stat status;
     char name[INET6_ADDRSTRLEN + 8];
-    if (cli->argument_count > 1) {
-        pt_error("serve takes one directory: pyprof serve %s", cli->arguments[0]);
-        return PT_EXIT_USAGE;
-    }
+    if (cli->argument_count > 1)
+        return pt_exit_with(PT_EXIT_USAGE, "serve takes one directory: pyprof serve %s", cli->arguments[0]);
     PT_AUTO_FREE char *directory = directory_of(cli);
-    if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode)) {
-        pt_error("%s is no directory: serve shows what the processes of a directory do", directory);
-        return PT_EXIT_USAGE;
-    }
+    if (stat(directory, &status) == 0 && !S_ISDIR(status.st_mode))
+        return pt_exit_with(PT_EXIT_USAGE, "%s is no directory: serve shows what the processes of a directory do",
+                            directory);
     if (!pt_can_list(directory))
         return PT_EXIT_DATA;
     if (!pt_access_parse(&access, cli->listen, cli->token_file))

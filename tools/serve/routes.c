@@ -86,9 +86,8 @@ static void take_seconds(struct pt_answer *answer, const char *value)
 
 static void add_option(struct pt_job_order *order, const char *key, const char *value)
 {
-    PT_AUTO_BUFFER word = {0};
     bool flag = strcmp(key, "all") == 0;
-    pt_buffer_format(&word, flag ? "--%s" : "--%s=%s", key, value);
+    PT_AUTO_BUFFER word = pt_formatted(flag ? "--%s" : "--%s=%s", key, value);
     pt_job_order_add(order, word.data);
 }
 

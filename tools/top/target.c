@@ -83,17 +83,14 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
     char *(*const places[])(const struct pt_process_info *) = {pt_output_directory, pt_output_fallback};
     if (!subject->maps || !subject->environment) {
         bool mine = geteuid() == 0 || geteuid() == subject->uid;
-        pt_error(
+        return pt_error(
             mine ? "process %d of user %u may not be inspected: the capability SYS_PTRACE is missing (a container's "
                    "root has it with --cap-add SYS_PTRACE)"
                  : "process %d belongs to user %u: run pyprof as that user or as root",
             subject->pid, (unsigned)subject->uid);
-        return false;
     }
-    if (!has_library(subject)) {
-        pt_error("process %d is not profiled: 'pyprof doctor %d' says why", subject->pid, subject->pid);
-        return false;
-    }
+    if (!has_library(subject))
+        return pt_error("process %d is not profiled: 'pyprof doctor %d' says why", subject->pid, subject->pid);
     for (size_t i = 0; i < 2; i++) {
         PT_AUTO_FREE char *inside = places[i](subject);
         target->arguments[i] = lasting_path(subject, inside, &target->descriptors[i]);
@@ -149,10 +146,8 @@ bool pt_target_begin(struct pt_target *target, const struct pt_cli *cli)
         return pt_can_list(directory ? directory : cli->request.paths[0]);
     struct pt_process_info subject;
     target->pid = atoi(cli->arguments[0]);
-    if (!pt_process_info_read(target->pid, &subject)) {
-        pt_error("%s: no such process, and no such file or directory", cli->arguments[0]);
-        return false;
-    }
+    if (!pt_process_info_read(target->pid, &subject))
+        return pt_error("%s: no such process, and no such file or directory", cli->arguments[0]);
     find_descendant(&subject);
     bool good = begin_with(target, &subject);
     pt_process_info_free(&subject);

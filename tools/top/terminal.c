@@ -71,11 +71,9 @@ bool pt_terminal_begin(void)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGWINCH};
     const char *term = getenv("TERM");
     bool able = term && *term && strcmp(term, "dumb") != 0;
-    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !able || tcgetattr(STDIN_FILENO, &before) != 0) {
-        pt_error("%s: 'pyprof top --count 1' prints text",
-                 able ? "top needs a terminal, on stdin and stdout" : "top needs a terminal that TERM names");
-        return false;
-    }
+    if (!isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO) || !able || tcgetattr(STDIN_FILENO, &before) != 0)
+        return pt_error("%s: 'pyprof top --count 1' prints text",
+                        able ? "top needs a terminal, on stdin and stdout" : "top needs a terminal that TERM names");
     sigemptyset(&noted);
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         sigaddset(&noted, numbers[i]);
