@@ -6,12 +6,14 @@
 #include <stdint.h>
 #include <time.h>
 
+#define PT_SECOND UINT64_C(1000000000) /* in ns */
+
 /* Returns the clock's time in nanoseconds; 0 when the kernel does not have that clock. */
 static inline uint64_t pt_clock_ns(clockid_t clock)
 {
     struct timespec time = {0};
     clock_gettime(clock, &time);
-    return (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec;
+    return (uint64_t)time.tv_sec * PT_SECOND + (uint64_t)time.tv_nsec;
 }
 
 static inline double pt_seconds(uint64_t ns)

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <time.h>
 
-#define LONGEST_SECONDS 1e9 /* limit of a length of time, so that nanoseconds do not overflow */
-#define NS_PER_SECOND   1000000000u
+#define LONGEST_SECONDS 1e9  /* limit of a length of time, so that nanoseconds do not overflow */
 #define HIGHEST_YEAR    2200 /* so that nanoseconds since 1970 do not overflow */
 
 bool pt_parse_duration(const char *text, uint64_t *ns)
@@ -69,7 +68,7 @@ static bool read_clock(const char **at, struct tm *time, uint64_t *ns)
     if (**at == ':') {
         (*at)++;
         time->tm_sec = digits(at, 2);
-        uint64_t unit = NS_PER_SECOND / 10;
+        uint64_t unit = PT_SECOND / 10;
         if (time->tm_sec >= 0 && **at == '.' && isdigit((unsigned char)(*at)[1]))
             for ((*at)++; isdigit((unsigned char)**at); (*at)++, unit /= 10)
                 *ns += unit * (uint64_t)(**at - '0');
@@ -124,7 +123,7 @@ static bool read_day(const char **at, struct tm *time)
 
 static bool parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *unix_ns)
 {
-    time_t now = (time_t)(now_unix_ns / NS_PER_SECOND), seconds;
+    time_t now = (time_t)(now_unix_ns / PT_SECOND), seconds;
     struct tm time = {0};
     uint64_t ns = 0;
     bool has_zone = false, of_day = *text && text[1] && text[2] == ':';
@@ -147,7 +146,7 @@ static bool parse_moment(const char *text, uint64_t now_unix_ns, uint64_t *unix_
     }
     if (seconds <= 0)
         return false;
-    *unix_ns = (uint64_t)seconds * NS_PER_SECOND + ns;
+    *unix_ns = (uint64_t)seconds * PT_SECOND + ns;
     return true;
 }
 

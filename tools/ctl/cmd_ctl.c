@@ -18,10 +18,9 @@
 #include "../load/files.h"
 #include "running.h"
 
-#define NS_PER_SECOND 1000000000u
-#define WAIT_NS       UINT64_C(3000000000) /* a process that uses CPU time obeys within a second, and then writes */
-#define STEP_NS       50000000
-#define MAX_DIGITS    9
+#define WAIT_NS    UINT64_C(3000000000) /* a process that uses CPU time obeys within a second, and then writes */
+#define STEP_NS    50000000
+#define MAX_DIGITS 9
 
 enum action { ACTION_PAUSE, ACTION_RESUME, ACTION_RATE, ACTION_FLUSH, ACTION_STATUS, ACTIONS };
 static const char *const action_names[ACTIONS] = {"pause", "resume", "rate", "flush", "status"};
@@ -161,13 +160,13 @@ static bool make_directory(const struct subject *subject)
 /* Fills the order. Returns false after a message. */
 static bool make_order(const struct pt_cli *cli, enum action action, const char *rate, struct pp_control_line *order)
 {
-    uint64_t now_s = pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND;
+    uint64_t now_s = pt_clock_ns(CLOCK_REALTIME) / PT_SECOND;
     order->kind = action == ACTION_PAUSE    ? PP_CONTROL_PAUSED
                   : action == ACTION_RESUME ? PP_CONTROL_RUNNING
                                             : PP_CONTROL_HZ;
     order->until_unix_s = PP_CONTROL_NEVER;
     if (cli->duration_ns)
-        order->until_unix_s = now_s + (cli->duration_ns + NS_PER_SECOND - 1) / NS_PER_SECOND;
+        order->until_unix_s = now_s + (cli->duration_ns + PT_SECOND - 1) / PT_SECOND;
     if (rate && strcmp(rate, "default") != 0) {
         const char *wrong = pp_setting_read(PP_SETTING_HZ, rate, &order->number);
         if (wrong || !*rate)
@@ -180,7 +179,7 @@ static bool make_order(const struct pt_cli *cli, enum action action, const char 
 
 static uint64_t hz_of(const struct pt_process *process)
 {
-    return process->period_ns ? (NS_PER_SECOND + process->period_ns / 2) / process->period_ns : 0;
+    return process->period_ns ? (PT_SECOND + process->period_ns / 2) / process->period_ns : 0;
 }
 
 static void print_rows(const struct pt_running *running, uint64_t written)
@@ -203,7 +202,7 @@ static void print_rows(const struct pt_running *running, uint64_t written)
 
 static void print_orders(const char *text)
 {
-    uint64_t written = 0, now_s = pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND;
+    uint64_t written = 0, now_s = pt_clock_ns(CLOCK_REALTIME) / PT_SECOND;
     struct pp_control_line line;
     while (pp_control_next(&text, &written, &line)) {
         PT_AUTO_BUFFER row = {0};
@@ -220,7 +219,7 @@ static void print_orders(const char *text)
             pt_buffer_text(&row, paused ? "paused" : "sampled");
         if (line.until_unix_s != PP_CONTROL_NEVER && !over) {
             pt_buffer_text(&row, " until ");
-            pt_buffer_time(&row, line.until_unix_s * NS_PER_SECOND);
+            pt_buffer_time(&row, line.until_unix_s * PT_SECOND);
         }
         printf("%s\n", row.data);
     }
@@ -313,7 +312,7 @@ static void append_done(struct pt_buffer *text, enum action action, const struct
     else
         pt_buffer_text(text, done[action]);
     if (cli->duration_ns) /* whole seconds, as they are ordered */
-        pt_buffer_format(text, " for %" PRIu64 " s", (cli->duration_ns + NS_PER_SECOND - 1) / NS_PER_SECOND);
+        pt_buffer_format(text, " for %" PRIu64 " s", (cli->duration_ns + PT_SECOND - 1) / PT_SECOND);
 }
 
 static void say_result(enum action action, const struct pt_cli *cli, const struct pt_running *running,

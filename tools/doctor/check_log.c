@@ -17,12 +17,11 @@
 #include "../view/trace_sources.h"
 #include "checks.h"
 
-#define TOPIC         "profile"
-#define NS_PER_SECOND 1000000000u
-#define CLOCKS_APART  (2 * (uint64_t)NS_PER_SECOND) /* a log is not older than its process, give or take this */
-#define LATE_NS       (5 * (uint64_t)NS_PER_SECOND) /* flushes come once a second */
-#define WORTH_NS      (NS_PER_SECOND / 2)           /* CPU used without a sample: not by chance */
-#define OWN_SHARE     100                           /* of the wall time, that the library's own thread may take */
+#define TOPIC        "profile"
+#define CLOCKS_APART (2 * (uint64_t)PT_SECOND) /* a log is not older than its process, give or take this */
+#define LATE_NS      (5 * (uint64_t)PT_SECOND) /* flushes come once a second */
+#define WORTH_NS     (PT_SECOND / 2)           /* CPU used without a sample: not by chance */
+#define OWN_SHARE    100                       /* of the wall time, that the library's own thread may take */
 
 /* Adds the warnings of the library about one process. */
 static void add_notices(const struct pt_profile *profile, const struct pt_process *process,
@@ -135,11 +134,11 @@ static void say_none(const struct pt_process_info *subject, struct pt_findings *
     if (subject->cpu_ns < WORTH_NS) {
         pt_find(findings, PT_LEVEL_OK, TOPIC,
                 "none yet: a file appears with the first sample, and the process has used %.3f s CPU",
-                (double)subject->cpu_ns / NS_PER_SECOND);
+                (double)subject->cpu_ns / PT_SECOND);
         return;
     }
     pt_find(findings, PT_LEVEL_WARN, TOPIC, "no file of process %d, which has used %.3f s CPU", subject->pid_inside,
-            (double)subject->cpu_ns / NS_PER_SECOND);
+            (double)subject->cpu_ns / PT_SECOND);
     pt_remedy(findings, subject->environment && pt_process_info_variable(subject, "PYPROF_OUT") &&
                                 *pt_process_info_variable(subject, "PYPROF_OUT") == '/'
                             ? "if a part above fails, that is why; else ask again in a second"
@@ -154,25 +153,24 @@ static void check_progress(const struct pt_process_info *subject, const struct p
     uint64_t now = pt_clock_ns(CLOCK_REALTIME), age = now > sum->end_unix_ns ? now - sum->end_unix_ns : 0;
     uint64_t known = sum->before_start_ns + sum->cpu_ns;
     uint64_t used = subject->cpu_ns > known ? subject->cpu_ns - known : 0;
-    double seconds = (double)age / NS_PER_SECOND;
+    double seconds = (double)age / PT_SECOND;
     if (pt_is_paused(subject)) {
         pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " sample%s, %.3f s CPU, and paused", path, sum->samples,
-                pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND);
+                pt_plural(sum->samples, "s"), (double)sum->cpu_ns / PT_SECOND);
     } else if (age > LATE_NS && used > WORTH_NS + age / OWN_SHARE) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: nothing written for %.0f s, in which %.3f s CPU were used", path,
-                seconds, (double)used / NS_PER_SECOND);
+                seconds, (double)used / PT_SECOND);
         pt_remedy(findings, "is the process stopped or its disk full? if not, this is a bug of pyprof: report it");
     } else if (!sum->samples && sum->cpu_ns > WORTH_NS) {
-        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path,
-                (double)sum->cpu_ns / NS_PER_SECOND);
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %.3f s CPU, but no sample", path, (double)sum->cpu_ns / PT_SECOND);
         pt_remedy(findings, "see timers and signal above");
     } else if (age > LATE_NS) {
         pt_find(findings, PT_LEVEL_OK, TOPIC,
                 "%s: %" PRIu64 " sample%s, %.3f s CPU; idle for %.0f s: without CPU time there is nothing to sample",
-                path, sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND, seconds);
+                path, sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / PT_SECOND, seconds);
     } else {
         pt_find(findings, PT_LEVEL_OK, TOPIC, "%s: %" PRIu64 " sample%s, %.3f s CPU, and being written", path,
-                sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / NS_PER_SECOND);
+                sum->samples, pt_plural(sum->samples, "s"), (double)sum->cpu_ns / PT_SECOND);
     }
 }
 

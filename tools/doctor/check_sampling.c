@@ -25,7 +25,6 @@
 #define NEARLY_ALL    0.95
 #define FEW_TIMERS    64 /* left of RLIMIT_SIGPENDING */
 #define TOPIC         "machine"
-#define NS_PER_SECOND 1000000000u
 #define KILLED        (-1)
 
 /* Returns 0, an errno, or KILLED if a signal killed the child, as a seccomp filter does. */

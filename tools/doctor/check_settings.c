@@ -10,8 +10,7 @@
 #include "../base/library_path.h"
 #include "checks.h"
 
-#define TOPIC         "settings"
-#define NS_PER_SECOND 1000000000
+#define TOPIC "settings"
 
 static const char *value_of(const struct pt_process_info *subject, enum pp_setting setting)
 {
@@ -96,7 +95,7 @@ static void check_ticks(const struct pt_process_info *subject, struct pt_finding
     if (pp_setting_read(PP_SETTING_HZ, value_of(subject, PP_SETTING_HZ), &hz) ||
         clock_getres(CLOCK_REALTIME_COARSE, &tick) != 0 || tick.tv_sec || !tick.tv_nsec)
         return;
-    unsigned long ticks = (unsigned long)(NS_PER_SECOND / tick.tv_nsec);
+    unsigned long ticks = (unsigned long)(PT_SECOND / tick.tv_nsec);
     if (hz <= ticks || clock_of(subject) != PP_CLOCK_TICK)
         return;
     pt_find(findings, PT_LEVEL_WARN, TOPIC,

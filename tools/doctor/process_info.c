@@ -16,8 +16,7 @@
 #include "../base/output.h"
 
 #define CHUNK            65536
-#define LONGEST_COMMAND  500 /* bytes of a command to type */
-#define NS_PER_SECOND    1000000000u
+#define LONGEST_COMMAND  500                                     /* bytes of a command to type */
 #define CPU_CLOCK_OF(id) ((clockid_t)(~(unsigned)(id) << 3 | 2)) /* clock_getcpuclockid's, without its checks */
 #define STAT_PARENT      1                                       /* fields of /proc/PID/stat after the name */
 #define STAT_START       19
@@ -80,7 +79,7 @@ static uint64_t stat_field(int pid, int field)
 static uint64_t age_ns(int pid)
 {
     uint64_t now = pt_clock_ns(CLOCK_BOOTTIME),
-             start = stat_field(pid, STAT_START) * (NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
+             start = stat_field(pid, STAT_START) * (PT_SECOND / (uint64_t)sysconf(_SC_CLK_TCK));
     return now ? now - start : 0;
 }
 

@@ -16,7 +16,6 @@
 #include "../base/output.h"
 #include "../base/print.h"
 
-#define NS_PER_SECOND 1000000000u
 #define PROCESSES_MAX 100 /* orders to single processes: the oldest go */
 
 struct lines {
@@ -52,7 +51,7 @@ static uint64_t paused_until(const char *directory, const struct pp_control_scop
     PT_AUTO_FREE char *text = pt_control_text(directory);
     if (text)
         pp_control_read(text, process ? process : &all, starts_paused, &orders);
-    if (!pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / NS_PER_SECOND))
+    if (!pp_control_is_paused(&orders, pt_clock_ns(CLOCK_REALTIME) / PT_SECOND))
         return 0;
     return orders.paused ? orders.until_unix_s : PP_CONTROL_NEVER;
 }
@@ -77,7 +76,7 @@ bool pt_append_pause(struct pt_buffer *text, const char *directory)
     pt_buffer_format(text, "%s is paused: no samples are taken there until", directory);
     if (until_s != PP_CONTROL_NEVER) {
         pt_buffer_text(text, " ");
-        pt_buffer_time(text, until_s * NS_PER_SECOND);
+        pt_buffer_time(text, until_s * PT_SECOND);
         pt_buffer_text(text, ", or until");
     }
     pt_buffer_text(text, ": ");

@@ -13,7 +13,6 @@
 /* The reader may need this much at once: it gives up on bytes that stay unreadable for twice the longest block. */
 #define ROOM  (2 * (size_t)PP_LOG_MAX_BLOCK + PORTION)
 #define LEAST ((size_t)8 << 10)
-#define NS    1000000000u
 #define HELD  128 /* descriptors below are kept while the rest of a log is for later: a process may have few */
 
 void pt_growing_file_rewind(struct pt_growing_file *source)
@@ -65,7 +64,8 @@ void pt_growing_file_note(struct pt_growing_file *source, const struct stat *sta
 {
     bool there = status && S_ISREG(status->st_mode);
     source->size = there ? (uint64_t)status->st_size : 0;
-    source->written_unix_ns = there ? (uint64_t)status->st_mtim.tv_sec * NS + (uint64_t)status->st_mtim.tv_nsec : 0;
+    source->written_unix_ns =
+        there ? (uint64_t)status->st_mtim.tv_sec * PT_SECOND + (uint64_t)status->st_mtim.tv_nsec : 0;
     source->inode_there = there ? status->st_ino : 0;
 }
 

@@ -15,13 +15,12 @@
 
 #define SOURCE_BYTES    (16u << 20) /* larger files are no source that anybody wrote */
 #define DECORATOR_LINES 64u         /* a function's first line is that of its first decorator */
-#define NS_PER_SECOND   1000000000u
 
 /* Returns when the file was written; 0: there is none. */
 static uint64_t written_unix_ns(const char *path)
 {
     struct stat status;
-    return stat(path, &status) == 0 ? (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec
+    return stat(path, &status) == 0 ? (uint64_t)status.st_mtim.tv_sec * PT_SECOND + (uint64_t)status.st_mtim.tv_nsec
                                     : 0;
 }
 

@@ -7,9 +7,10 @@
 #include <strings.h>
 #include <time.h>
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define LONGEST_WAIT  600u /* s: a server that says more is asked again after so long */
-#define SHOWN         200  /* bytes of a body */
+#include "../base/numbers.h"
+
+#define LONGEST_WAIT 600u /* s: a server that says more is asked again after so long */
+#define SHOWN        200  /* bytes of a body */
 
 struct text {
     const char *data;
@@ -232,7 +233,7 @@ bool pt_answer_read(struct pt_answer *answer, const char *bytes, size_t length, 
     const char *line = memchr(head.data, ' ', head.length), *end = memchr(head.data, '\r', head.length);
     size_t first = line ? (size_t)((end ? end : head.data + head.length) - line) : 0;
     pt_answer_append(answer->reason, sizeof answer->reason, line, line && first < SHOWN ? first : line ? SHOWN : 0);
-    answer->retry_after_ns = retry_after_s(header(head, "Retry-After"), now_s) * NS_PER_SECOND;
+    answer->retry_after_ns = retry_after_s(header(head, "Retry-After"), now_s) * PT_SECOND;
     judge(answer, head, header(head, "Content-Type"), data);
     return true;
 }

@@ -16,14 +16,13 @@
 #include "../compact/compact.h"
 #include "sender.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define WINDOW_NS     (15 * NS_PER_SECOND)
-#define TIMEOUT_NS    (10 * NS_PER_SECOND)
-#define PYROSCOPE_NS  (55 * 60 * NS_PER_SECOND) /* it refuses what is an hour old */
-#define LOCK_TRIES    10
-#define LOCK_WAIT_NS  (NS_PER_SECOND / 10)
-#define COMPACT_NS    (600 * NS_PER_SECOND) /* between compactions */
-#define WAIT_NS       NS_PER_SECOND         /* for a directory that is not there yet */
+#define WINDOW_NS    (15 * PT_SECOND)
+#define TIMEOUT_NS   (10 * PT_SECOND)
+#define PYROSCOPE_NS (55 * 60 * PT_SECOND) /* it refuses what is an hour old */
+#define LOCK_TRIES   10
+#define LOCK_WAIT_NS (PT_SECOND / 10)
+#define COMPACT_NS   (600 * PT_SECOND) /* between compactions */
+#define WAIT_NS      PT_SECOND         /* for a directory that is not there yet */
 
 /* Returns the directory of the logs, where the state is. The caller frees. */
 static char *state_directory(const struct pt_cli *cli)
@@ -60,7 +59,7 @@ static void add_waiting(void *data, const char *path)
         return;
     const struct pt_push_file *file = pt_push_state_find(waiting->state, strrchr(path, '/') + 1);
     uint64_t size = (uint64_t)status.st_size,
-             written = (uint64_t)status.st_mtim.tv_sec * NS_PER_SECOND + (uint64_t)status.st_mtim.tv_nsec;
+             written = (uint64_t)status.st_mtim.tv_sec * PT_SECOND + (uint64_t)status.st_mtim.tv_nsec;
     if (file && file->inode == status.st_ino)
         waiting->bytes += size > file->base ? size - file->base : 0;
     else if (written + PT_PUSH_LATE_NS > waiting->state->until_unix_ns)
@@ -319,7 +318,7 @@ int pt_cmd_push(const struct pt_cli *cli)
         return show_status(directory, cli->json);
     const char *wrong = cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : NULL;
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
-    bool short_window = cli->window_ns && cli->window_ns < NS_PER_SECOND;
+    bool short_window = cli->window_ns && cli->window_ns < PT_SECOND;
     if (cli->json)
         pt_error("--json goes with --status");
     else if (!cli->push_to)

@@ -10,7 +10,6 @@
 #include "../model/gil_gc.h"
 #include "../symbols/symbols.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
 #define RESOLVE_SHARE 1000                /* reading files for names may take a part in so many of the time */
 #define SPARE         (UINT64_C(1) << 17) /* nodes that may be known besides twice what was at first */
 #define LABELS_MAX    8u                  /* of a sample */
@@ -27,7 +26,7 @@ static bool begin_file(void *data, const struct stat *status, struct pt_growing_
     const struct pt_push_file *file = pt_push_state_find(state, pt_push_name(reader->directory, source->path));
     bool same = file && (file->inode == status->st_ino || (uint64_t)status->st_size > file->base);
     uint64_t from = reader->from_unix_ns, late = from < PT_PUSH_LATE_NS ? from : PT_PUSH_LATE_NS;
-    if (!file && (reader->again || pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, from)))
+    if (!file && (reader->again || pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * PT_SECOND, from)))
         return false;
     bool sent = file && !same && file->base == file->read;
     source->from = same ? file->base : sent ? (uint64_t)status->st_size : 0;

@@ -10,14 +10,13 @@
 #include "curl.h"
 #include "encode.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define FIRST_NS      (NS_PER_SECOND / 2) /* before the second try, then twice as long each time */
-#define LONGEST_NS    (60 * NS_PER_SECOND)
-#define SAVE_NS       (30 * NS_PER_SECOND) /* a failure that goes on is written to the state so often */
+#define FIRST_NS   (PT_SECOND / 2) /* before the second try, then twice as long each time */
+#define LONGEST_NS (60 * PT_SECOND)
+#define SAVE_NS    (30 * PT_SECOND) /* a failure that goes on is written to the state so often */
 /* After a signal a try begins within this time; a shorter one if the last one failed. */
-#define STOP_NS         (5 * NS_PER_SECOND)
-#define STOP_FAILING_NS NS_PER_SECOND
-#define ONCE_NS         (60 * NS_PER_SECOND) /* as a message says */
+#define STOP_NS         (5 * PT_SECOND)
+#define STOP_FAILING_NS PT_SECOND
+#define ONCE_NS         (60 * PT_SECOND) /* as a message says */
 
 static sigset_t ending(void)
 {
@@ -43,7 +42,7 @@ bool pt_push_wait(struct pt_push_sender *sender, uint64_t ns)
     /* While the last windows are sent, a second signal ends it at once. */
     do {
         uint64_t left = end > now ? end - now : 0;
-        const struct timespec time = {(time_t)(left / NS_PER_SECOND), (long)(left % NS_PER_SECOND)};
+        const struct timespec time = {(time_t)(left / PT_SECOND), (long)(left % PT_SECOND)};
         if (sigtimedwait(&set, NULL, &time) > 0) {
             now = pt_clock_ns(CLOCK_MONOTONIC);
             sender->deadline = sender->stopping ? now : now + (sender->cause ? STOP_FAILING_NS : STOP_NS);
@@ -272,7 +271,7 @@ static void count_expired(struct pt_push_sender *sender, const struct pt_push_ce
     if (!sender->reported_expired)
         pt_message("%s: takes nothing older than %" PRIu64 " minutes: older windows are not sent, but counted "
                    "(pyprof push --status)",
-                   name_of(sender), sender->reader->oldest_ns / (60 * NS_PER_SECOND));
+                   name_of(sender), sender->reader->oldest_ns / (60 * PT_SECOND));
     sender->reported_expired = true;
 }
 

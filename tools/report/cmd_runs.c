@@ -10,7 +10,6 @@
 #include "../load/load.h"
 #include "../load/runs.h"
 
-#define NS_PER_SECOND 1000000000u
 #define SHORTEST_ID   8
 #define LONGEST_ID    64
 #define SECONDS_SHOWN 600 /* longer durations are in minutes and hours */
@@ -30,9 +29,9 @@ static size_t id_length(const struct pt_profile *profile, const struct pt_run *r
 
 static void append_duration(struct pt_buffer *text, uint64_t ns)
 {
-    uint64_t seconds = ns / NS_PER_SECOND;
+    uint64_t seconds = ns / PT_SECOND;
     if (seconds < SECONDS_SHOWN)
-        pt_buffer_format(text, "%.2f s", (double)ns / NS_PER_SECOND);
+        pt_buffer_format(text, "%.2f s", (double)ns / PT_SECOND);
     else if (seconds < 3600)
         pt_buffer_format(text, "%" PRIu64 " m %02" PRIu64 " s", seconds / 60, seconds % 60);
     else

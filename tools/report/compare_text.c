@@ -16,13 +16,12 @@
 #define ON_SCREEN        10 /* rows of the answer on one screen */
 #define LARGEST          3  /* shown where no change is more than chance */
 #define SIDE_INDENTATION 3
-#define NS_PER_SECOND    1000000000u
 #define FAILURES_NAMED   10
 
 static void print_side(FILE *out, char letter, const struct pt_side *side)
 {
     char start[32] = "";
-    time_t when = (time_t)(side->start_unix_ns / NS_PER_SECOND);
+    time_t when = (time_t)(side->start_unix_ns / PT_SECOND);
     struct tm local;
     if (localtime_r(&when, &local))
         strftime(start, sizeof start, "%Y-%m-%d %H:%M:%S", &local);

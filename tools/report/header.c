@@ -22,8 +22,7 @@
 #define NAMELESS_FROM        10.0      /* per cent of the CPU time: from here on names are worth some trouble */
 #define NAMELESS_MIN         1.0       /* per cent, of a module that is named */
 #define NAMELESS_NAMED       4         /* modules to name */
-#define NS_PER_SECOND        1000000000u
-#define SHORT_NS             (10 * (uint64_t)NS_PER_SECOND) /* a time that is selected: shorter ones have tenths */
+#define SHORT_NS             (10 * (uint64_t)PT_SECOND) /* a time that is selected: shorter ones have tenths */
 
 static void __attribute__((format(printf, 1, 2))) hint(const char *format, ...)
 {
@@ -191,7 +190,7 @@ static void append_processes(struct pt_buffer *text, const struct pt_report *rep
 /* Appends the local time, with its date if that is not the other moment's; fine: with tenths of a second. */
 static void append_moment(struct pt_buffer *text, uint64_t unix_ns, uint64_t other_unix_ns, bool fine)
 {
-    time_t seconds = (time_t)(unix_ns / NS_PER_SECOND), other_seconds = (time_t)(other_unix_ns / NS_PER_SECOND);
+    time_t seconds = (time_t)(unix_ns / PT_SECOND), other_seconds = (time_t)(other_unix_ns / PT_SECOND);
     struct tm local = {0}, other = {0};
     char digits[32];
     localtime_r(&seconds, &local);
@@ -200,7 +199,7 @@ static void append_moment(struct pt_buffer *text, uint64_t unix_ns, uint64_t oth
     strftime(digits, sizeof digits, is_same_day ? "%H:%M:%S" : "%Y-%m-%d %H:%M:%S", &local);
     pt_buffer_text(text, digits);
     if (fine)
-        pt_buffer_format(text, ".%" PRIu64, unix_ns % NS_PER_SECOND / (NS_PER_SECOND / 10));
+        pt_buffer_format(text, ".%" PRIu64, unix_ns % PT_SECOND / (PT_SECOND / 10));
 }
 
 /* Prints which time was selected, and how many cores its CPU time is. */
@@ -213,7 +212,7 @@ static void print_selected_times(const struct pt_report *report)
     pt_selected_window(profile, &start, &end);
     bool fine = end < start + SHORT_NS;
     PT_AUTO_BUFFER text = {0};
-    append_moment(&text, start, (uint64_t)time(NULL) * NS_PER_SECOND, fine);
+    append_moment(&text, start, (uint64_t)time(NULL) * PT_SECOND, fine);
     pt_buffer_text(&text, " to ");
     append_moment(&text, end, start, fine);
     printf("Selected: %s, %.2f s of %.2f s CPU", text.data, pt_seconds(report->whole_ns),

@@ -12,8 +12,7 @@
 
 #include "../base/numbers.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define NS_PER_US     1000
+#define NS_PER_US 1000
 
 /* These signals are not passed on: those that stop and continue, which the terminal sends to both programs, and those
  * that a program causes in itself. */
@@ -93,7 +92,7 @@ static void pass_on(pid_t command, const siginfo_t *info)
 
 static uint64_t ns_of(struct timeval time)
 {
-    return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * NS_PER_US;
+    return (uint64_t)time.tv_sec * PT_SECOND + (uint64_t)time.tv_usec * NS_PER_US;
 }
 
 struct pt_ended pt_command_wait(pid_t command, uint64_t since_ns)

@@ -24,8 +24,6 @@
 #include "../view/summary.h"
 #include "../view/uncertainty.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-
 /* Returns the sequence number of the block that would follow; 0: none is to follow. */
 static uint32_t next_block(const struct pt_file *file, size_t *size)
 {
@@ -192,11 +190,11 @@ static void say_sums(const struct pt_profile *profile, uint64_t billed_ns, const
     for (uint32_t i = 0; i < profile->processes.count; i++)
         if (profile->processes.items[i].period_ns > longest)
             longest = profile->processes.items[i].period_ns;
-    if (hz && longest > NS_PER_SECOND / hz)
+    if (hz && longest > PT_SECOND / hz)
         pt_buffer_format(&text,
                          "; the rate was lowered from %" PRIu32 " to %" PRIu64
                          " samples per CPU second to keep below PYPROF_MAX_OVERHEAD",
-                         hz, NS_PER_SECOND / longest);
+                         hz, PT_SECOND / longest);
     if (next) {
         pt_buffer_text(&text, "; next: ");
         append_report(&text, place);
@@ -220,7 +218,7 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
     bool killed = was_killed(ended->wait_status, command), late = geteuid() == 0 && access(directory, F_OK) != 0;
     uint64_t hz;
     pp_setting_read(PP_SETTING_HZ, getenv(pp_setting_names[PP_SETTING_HZ]), &hz);
-    if (killed && ended->ran_ns < EARLY * (late ? NS_PER_SECOND : NS_PER_SECOND / 8)) {
+    if (killed && ended->ran_ns < EARLY * (late ? PT_SECOND : PT_SECOND / 8)) {
         pt_buffer_format(text, "the command was killed %.2f s after its start, before its profile was first written",
                          pt_seconds(ended->ran_ns));
         if (!late) {
@@ -233,7 +231,7 @@ static void append_reasons(struct pt_buffer *text, const struct pt_ended *ended,
         pt_append_argument(text, directory);
         return;
     }
-    if (killed || ended->billed_ns >= 2 * NS_PER_SECOND / hz)
+    if (killed || ended->billed_ns >= 2 * PT_SECOND / hz)
         pt_buffer_text(text,
                        "what used CPU time in it is no Python, or LD_PRELOAD was removed on the way, as 'env -i' and "
                        "sudo do: put 'pyprof run --' after these");

@@ -8,9 +8,8 @@
 #include "../base/gzip.h"
 #include "../load/growing_file.h"
 
-#define NS_PER_SECOND UINT64_C(1000000000)
-#define HEAD          "pyprof-push 1\n"
-#define NONE          "-"
+#define HEAD "pyprof-push 1\n"
+#define NONE "-"
 
 static bool same_file(const void *files, uint32_t number, const void *name)
 {
@@ -77,7 +76,7 @@ bool pt_push_state_has(const struct pt_push_state *state, const char *name, cons
     const struct pt_push_file *file = pt_push_state_find(state, name);
     if (!file || file->inode != status->st_ino)
         return state->until_unix_ns <= now_unix_ns &&
-               pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * NS_PER_SECOND, state->until_unix_ns);
+               pt_push_is_settled((uint64_t)status->st_mtim.tv_sec * PT_SECOND, state->until_unix_ns);
     return file->base == file->read && file->base >= (uint64_t)status->st_size;
 }
 

@@ -13,12 +13,11 @@
 
 #include "../base/numbers.h"
 
-#define NS         UINT64_C(1000000000)
-#define REQUEST_NS (5 * NS)  /* for a whole request, however it trickles */
-#define SEND_NS    (10 * NS) /* for an answer, and as much as it takes at SLOWEST bytes per second */
+#define REQUEST_NS (5 * PT_SECOND)  /* for a whole request, however it trickles */
+#define SEND_NS    (10 * PT_SECOND) /* for an answer, and as much as it takes at SLOWEST bytes per second */
 #define SLOWEST    (32u << 10)
-#define QUEUE_NS   (30 * NS) /* for a command to begin */
-#define ENDING_NS  NS
+#define QUEUE_NS   (30 * PT_SECOND) /* for a command to begin */
+#define ENDING_NS  PT_SECOND
 #define PIECE      ((size_t)64 << 10)
 #define MESSAGES   2000 /* bytes of what a command said */
 
@@ -109,7 +108,7 @@ static void answer(struct pt_connection *connection)
     pt_buffer_text(out, "\r\n");
     if (!connection->only_head && what->text.length)
         pt_buffer_append(out, what->text.data, what->text.length);
-    set_stage(connection, PT_SENDING, SEND_NS + length / SLOWEST * NS);
+    set_stage(connection, PT_SENDING, SEND_NS + length / SLOWEST * PT_SECOND);
     pt_connection_send(connection);
 }
 

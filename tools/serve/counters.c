@@ -10,10 +10,9 @@
 #include "../load/growing_file.h"
 #include "../model/frame_text.h"
 
-#define NS       UINT64_C(1000000000)
 #define RECENT_S 60
-#define READ_NS  (2 * NS) /* at one time: requests wait meanwhile */
-#define BUSY_NS  (2 * NS) /* over which `cores` is computed at least */
+#define READ_NS  (2 * PT_SECOND) /* at one time: requests wait meanwhile */
+#define BUSY_NS  (2 * PT_SECOND) /* over which `cores` is computed at least */
 #define SPARE    (1u << 20)
 #define OTHERS   "(others)"
 #define NONE     "(none)"
@@ -30,7 +29,7 @@ static bool begin_file(void *data, const struct stat *status, struct pt_growing_
     source->since_unix_ns = counters->since_unix_ns;
     if (file && file->inode != status->st_ino) /* compacted: it has nothing new */
         return false;
-    return (uint64_t)status->st_mtim.tv_sec + RECENT_S > pt_clock_ns(CLOCK_REALTIME) / NS ||
+    return (uint64_t)status->st_mtim.tv_sec + RECENT_S > pt_clock_ns(CLOCK_REALTIME) / PT_SECOND ||
            pt_runs(strtoull(pt_base_name(source->path), NULL, 10));
 }
 
@@ -216,7 +215,7 @@ static void begin_again(struct pt_counters *counters)
     memset(&counters->processes, 0, sizeof counters->processes);
     pt_push_state_note(&counters->places, counters->follow, counters->directory, true);
     pt_follow_free(counters->follow);
-    counters->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - RECENT_S * NS;
+    counters->since_unix_ns = pt_clock_ns(CLOCK_REALTIME) - RECENT_S * PT_SECOND;
     begin(counters);
 }
 
@@ -233,7 +232,7 @@ static void add_file(void *data, const char *path)
 void pt_counters_read(struct pt_counters *counters)
 {
     uint64_t now_ns = pt_clock_ns(CLOCK_MONOTONIC);
-    if (counters->read_ns && now_ns < counters->read_ns + NS)
+    if (counters->read_ns && now_ns < counters->read_ns + PT_SECOND)
         return;
     bool complete = pt_follow_read(counters->follow, counters->read_ns ? READ_NS : UINT64_MAX);
     counters->read_ns = now_ns;

@@ -8,7 +8,6 @@
 #include "counters.h"
 #include "live_page.h"
 
-#define NS              UINT64_C(1000000000)
 #define DEFAULT_SECONDS 30 /* Go's */
 #define MOST_SECONDS    600
 /* Logs are written each second: after this time they have the end of the window. */
@@ -80,8 +79,8 @@ static void take_seconds(struct pt_answer *answer, const char *value)
         return;
     }
     answer->order.from_ns = pt_clock_ns(CLOCK_REALTIME);
-    answer->order.to_ns = answer->order.from_ns + seconds * NS;
-    answer->wait_ns = seconds * NS + LAG_NS;
+    answer->order.to_ns = answer->order.from_ns + seconds * PT_SECOND;
+    answer->wait_ns = seconds * PT_SECOND + LAG_NS;
 }
 
 static void add_option(struct pt_job_order *order, const char *key, const char *value)

@@ -18,10 +18,9 @@
 #define MOST_WINDOWS 24 /* of these for the end of a window, which may be minutes away */
 #define MOST_RUNNING 2
 #define MOST_HELD    (2 * PT_JOB_MOST_BYTES) /* bytes of answers that clients have not taken yet */
-#define NS           UINT64_C(1000000000)
-#define RUN_NS       (60 * NS)
-#define READ_LOGS_NS (15 * NS) /* what nothing asks for is read all the same: logs may be removed */
-#define PAUSE_NS     (NS / 10) /* without descriptors no client can be taken */
+#define RUN_NS       (60 * PT_SECOND)
+#define READ_LOGS_NS (15 * PT_SECOND) /* what nothing asks for is read all the same: logs may be removed */
+#define PAUSE_NS     (PT_SECOND / 10) /* without descriptors no client can be taken */
 
 struct server {
     const struct pt_service *service;
