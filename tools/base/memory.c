@@ -195,6 +195,23 @@ void pt_buffer_size(struct pt_buffer *buffer, uint64_t bytes)
     pt_buffer_format(buffer, "%.1f %s", (double)bytes / (small ? 1 << 10 : 1 << 20), small ? "KB" : "MB");
 }
 
+void pt_buffer_base64(struct pt_buffer *text, const void *bytes, size_t length)
+{
+    const unsigned char *data = bytes;
+    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    char *at = pt_buffer_room(text, (length + 2) / 3 * 4);
+    for (size_t i = 0; i < length; i += 3) {
+        size_t left = length - i;
+        unsigned bits =
+            (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
+        *at++ = digits[bits >> 18];
+        *at++ = digits[bits >> 12 & 63];
+        *at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
+        *at++ = left > 2 ? digits[bits & 63] : '=';
+    }
+    text->length = (size_t)(at - text->data);
+}
+
 void pt_buffer_clear(struct pt_buffer *buffer)
 {
     buffer->length = 0;

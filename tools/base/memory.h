@@ -89,6 +89,7 @@ struct pt_buffer pt_formatted(const char *format, ...) __attribute__((format(pri
 void pt_buffer_time(struct pt_buffer *buffer, uint64_t unix_ns);
 /* Appends a size in KB, or MB from one on. */
 void pt_buffer_size(struct pt_buffer *buffer, uint64_t bytes);
+void pt_buffer_base64(struct pt_buffer *text, const void *bytes, size_t length);
 void pt_buffer_clear(struct pt_buffer *buffer);
 void pt_buffer_free(struct pt_buffer *buffer);
 

@@ -111,6 +111,14 @@ bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), voi
     return true;
 }
 
+FILE *pt_buffer_stream(struct pt_buffer *buffer)
+{
+    FILE *stream = open_memstream(&buffer->data, &buffer->length);
+    if (!stream)
+        pt_out_of_memory();
+    return stream;
+}
+
 void pt_say_written(const char *path)
 {
     if (!pt_is_stdout(path))

@@ -12,6 +12,9 @@
 bool pt_write_output(const char *path, void (*write)(void *data, FILE *out), void *data);
 bool pt_is_stdout(const char *path);
 
+/* Returns a stream into the buffer, which is empty; what was written is there when the stream is closed. */
+FILE *pt_buffer_stream(struct pt_buffer *buffer);
+
 /* Says on stderr that the file has been written; nothing if pt_is_stdout. */
 void pt_say_written(const char *path);
 

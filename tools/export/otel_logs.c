@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../base/output.h"
 #include "../base/proto.h"
 #include "export.h"
 #include "frames.h"
@@ -24,36 +25,16 @@ enum source { CONTINUOUS, SNAPSHOT, SOURCES };
 
 static const char *const source_names[] = {[CONTINUOUS] = "continuous", [SNAPSHOT] = "snapshot"};
 
-static void append_base64(struct pt_buffer *text, const unsigned char *data, size_t length)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    char *at = pt_buffer_room(text, (length + 2) / 3 * 4);
-    for (size_t i = 0; i < length; i += 3) {
-        size_t left = length - i;
-        unsigned bits =
-            (unsigned)data[i] << 16 | (left > 1 ? (unsigned)data[i + 1] << 8 : 0) | (left > 2 ? data[i + 2] : 0);
-        *at++ = digits[bits >> 18];
-        *at++ = digits[bits >> 12 & 63];
-        *at++ = left > 1 ? digits[bits >> 6 & 63] : '=';
-        *at++ = left > 2 ? digits[bits & 63] : '=';
-    }
-    text->length = (size_t)(at - text->data);
-}
-
 /* Appends the profile's samples as a string in pprof's format. */
 static void append_body(struct pt_buffer *record, struct pt_profile *profile, const struct pt_export_options *options)
 {
     struct pt_export_options events = *options;
-    PT_AUTO_BUFFER text = {0}, any = {0};
-    PT_AUTO_FREE char *data = NULL;
-    size_t length = 0;
-    FILE *stream = open_memstream(&data, &length);
-    if (!stream)
-        pt_out_of_memory();
+    PT_AUTO_BUFFER pprof = {0}, text = {0}, any = {0};
+    FILE *stream = pt_buffer_stream(&pprof);
     events.events = true;
     pt_export_pprof(profile, &events, stream);
     fclose(stream);
-    append_base64(&text, (const unsigned char *)data, length);
+    pt_buffer_base64(&text, pprof.data, pprof.length);
     pt_proto_bytes(&any, VALUE_STRING, text.data, text.length);
     pt_proto_message(record, RECORD_BODY, &any);
 }

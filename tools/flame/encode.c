@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "../base/json.h"
+#include "../base/output.h"
 #include "../base/proto.h"
 #include "../model/traces.h"
 #include "../query/group.h"
@@ -284,15 +285,13 @@ static void put_packages(struct pt_buffer *data, const struct pt_flame *flame)
 
 void pt_flame_encode(struct pt_buffer *data, const struct pt_flame *flame)
 {
-    char *text;
-    size_t length;
-    struct pt_json json = {.out = open_memstream(&text, &length)};
+    PT_AUTO_BUFFER text = {0};
+    struct pt_json json = {.out = pt_buffer_stream(&text)};
     put_json(&json, flame);
     fclose(json.out);
     pt_buffer_append(data, "PYF1", 4);
-    put_word(data, length);
-    pt_buffer_append(data, text, length);
-    free(text);
+    put_word(data, text.length);
+    pt_buffer_append(data, text.data, text.length);
     put_nodes(data, flame);
     put_cells(data, flame);
     put_folded(data, flame);

@@ -7,6 +7,7 @@
 
 #include "../base/json.h"
 #include "../base/numbers.h"
+#include "../base/output.h"
 #include "../load/source_text.h"
 #include "../query/package.h"
 #include "../view/line_sums.h"
@@ -240,13 +241,12 @@ char *pt_flame_sources(const struct pt_profile *profile)
 {
     struct sources sources = {
         .profile = profile, .sums = pt_line_sums_new(profile), .whole_ns = pt_summary_program_ns(profile)};
-    char *text;
-    size_t length;
+    struct pt_buffer text = {0};
     find_functions(&sources);
     read_files(&sources);
     for (uint32_t i = 0; i < sources.count; i++)
         take_function(&sources, &sources.functions[i]);
-    struct pt_json json = {.out = open_memstream(&text, &length)};
+    struct pt_json json = {.out = pt_buffer_stream(&text)};
     pt_json_begin(&json, NULL, '{');
     pt_json_number(&json, "whole_ns", sources.whole_ns);
     pt_json_number(&json, "left_out", sources.left_out);
@@ -265,5 +265,5 @@ char *pt_flame_sources(const struct pt_profile *profile)
     pt_line_sums_free(&sources.sums);
     free(sources.files);
     free(sources.functions);
-    return text;
+    return text.data;
 }

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "../base/gzip.h"
+#include "../base/output.h"
 #include "../base/proto.h"
 #include "../export/export.h"
 
@@ -74,38 +75,30 @@ static void append_uuid(struct pt_buffer *text, const unsigned char *id)
         pt_buffer_format(text, i == 4 || i == 6 || i == 8 || i == 10 ? "-%02x" : "%02x", id[i]);
 }
 
-/* Runs the exporter on the samples. */
+/* Runs the exporter on the samples; the buffer is empty. */
 static void export_samples(struct pt_profile *profile, const struct pt_push_profile *from, pt_exporter *write,
                            const struct pt_export_window *window, struct pt_buffer *to)
 {
     const struct pt_export_options options = {.window = window, .lines = true};
-    PT_AUTO_FREE char *bytes = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&bytes, &length);
-    if (!out)
-        pt_out_of_memory();
+    FILE *out = pt_buffer_stream(to);
     const __typeof__(profile->samples) own = profile->samples;
     profile->samples = (__typeof__(own)){.items = from->samples, .count = from->count};
     write(profile, &options, out);
     profile->samples = own;
     fclose(out);
-    pt_buffer_append(to, bytes, length);
 }
 
 static void compress(struct pt_buffer *bytes)
 {
     struct pt_gzip gzip;
-    PT_AUTO_FREE char *packed = NULL;
-    size_t length = 0;
-    FILE *out = open_memstream(&packed, &length);
-    if (!out)
-        pt_out_of_memory();
+    struct pt_buffer packed = {0};
+    FILE *out = pt_buffer_stream(&packed);
     pt_gzip_begin(&gzip, out);
     pt_buffer_append(&gzip.text, bytes->data, bytes->length);
     pt_gzip_end(&gzip);
     fclose(out);
-    pt_buffer_clear(bytes);
-    pt_buffer_append(bytes, packed, length);
+    pt_buffer_free(bytes);
+    *bytes = packed;
 }
 
 static void put_pyroscope_label(void *series, const char *name, const char *value)
@@ -150,28 +143,13 @@ static void put_parca_label(void *json, const char *name, const char *value)
     pt_buffer_text(text, "}");
 }
 
-static void append_base64(struct pt_buffer *text, const struct pt_buffer *bytes)
-{
-    static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < bytes->length; i += 3) {
-        uint32_t value = 0;
-        char four[4];
-        size_t left = bytes->length - i < 3 ? bytes->length - i : 3;
-        for (size_t k = 0; k < 3; k++)
-            value = value << 8 | (k < left ? (unsigned char)bytes->data[i + k] : 0u);
-        for (unsigned k = 0; k < 4; k++)
-            four[k] = k <= left ? digits[value >> (18 - 6 * k) & 63] : '=';
-        pt_buffer_append(text, four, 4);
-    }
-}
-
 static void wrap_for_parca(struct pt_buffer *body, const struct pt_push_target *target, const char *service,
                            const struct pt_buffer *pprof)
 {
     pt_buffer_text(body, "{\"series\":[{\"labels\":{\"labels\":[");
     each_label(target, service, put_parca_label, body);
     pt_buffer_text(body, "]},\"samples\":[{\"rawProfile\":\"");
-    append_base64(body, pprof);
+    pt_buffer_base64(body, pprof->data, pprof->length);
     pt_buffer_text(body, "\"}]}]}");
 }
 

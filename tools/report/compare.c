@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "../../preload/common/pseudo_frames.h"
+#include "../base/output.h"
 #include "../export/export.h"
 #include "../load/runs.h"
 #include "../model/frame_text.h"
@@ -379,14 +380,11 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
     *count = 0;
     for (int side = 0; side < 2; side++) {
         /* The exporter writes them: one place decides how a stack reads. */
-        char *text;
-        size_t size;
-        FILE *out = open_memstream(&text, &size);
-        if (!out)
-            break;
+        PT_AUTO_BUFFER text = {0};
+        FILE *out = pt_buffer_stream(&text);
         pt_export_collapsed(sides[side].profile, &(struct pt_export_options){.lines = lines}, out);
         fclose(out);
-        for (char *line = text, *end; (end = strchr(line, '\n')); line = end + 1) {
+        for (char *line = text.data, *end; (end = strchr(line, '\n')); line = end + 1) {
             *end = '\0';
             char *space = strrchr(line, ' ');
             if (!space)
@@ -396,7 +394,6 @@ struct pt_compared *pt_compare_stacks(const struct pt_side sides[2], bool lines,
             all[*count] = (struct pt_compared){.text = pt_strdup(line)};
             all[(*count)++].self.ns[side] = strtoull(space + 1, NULL, 10);
         }
-        free(text);
     }
     *count = unite(all, *count, true);
     return all;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "../base/json.h"
+#include "../base/output.h"
 #include "counters.h"
 
 /* What a process used in its last seconds is 0 when it has written nothing for so long. */
@@ -51,11 +52,7 @@ static void put_endpoints(struct pt_json *json, const struct pt_counters *counte
 
 void pt_counters_status(const struct pt_counters *counters, struct pt_buffer *text)
 {
-    PT_AUTO_FREE char *data = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&data, &size);
-    if (!out)
-        pt_out_of_memory();
+    FILE *out = pt_buffer_stream(text);
     struct pt_json json = pt_json_document(out);
     pt_json_text(&json, "directory", counters->directory);
     pt_json_number(&json, "now_unix_ns", counters->now_unix_ns);
@@ -70,5 +67,4 @@ void pt_counters_status(const struct pt_counters *counters, struct pt_buffer *te
     put_endpoints(&json, counters);
     pt_json_end_document(&json);
     fclose(out);
-    pt_buffer_append(text, data, size);
 }
