@@ -104,9 +104,7 @@ static bool parse_percent(const char *name, const char *text, double *percent)
     *percent = strtod(text, &end);
     bool good = end != text && isdigit((unsigned char)*text) && *percent > 0 && *percent <= HIGHEST_NUMBER;
     good = good && (!*end || strcmp(end, "%") == 0);
-    if (!good)
-        pt_error("--%s takes a percentage like 3%%, not '%s'", name, text);
-    return good;
+    return good || pt_error("--%s takes a percentage like 3%%, not '%s'", name, text);
 }
 
 /* Checks that the regular expression compiles; its users compile it again. */
@@ -226,9 +224,7 @@ static void complain_of_option(const struct pt_command *command, bool known, con
 /* Both set where the time begins: the later on the command line would silently win. */
 static bool check_beginning(bool from, bool last)
 {
-    if (from && last)
-        pt_error("--last N is --from -N: give one of the two");
-    return !(from && last);
+    return !(from && last) || pt_error("--last N is --from -N: give one of the two");
 }
 
 static bool parse_options(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)
@@ -279,9 +275,7 @@ static bool check_order(const struct pt_cli *cli)
     bool reversed = (to->of_run_ns && from->of_run_ns >= to->of_run_ns) ||
                     (to->unix_ns && from->unix_ns >= to->unix_ns) ||
                     (from->before_end_ns && from->before_end_ns <= to->before_end_ns) || (from->ready && to->ready);
-    if (reversed)
-        pt_error("--from must be before --to");
-    return !reversed;
+    return !reversed || pt_error("--from must be before --to");
 }
 
 bool pt_cli_parse(const struct pt_command *command, int argc, char **argv, struct pt_cli *cli, int *status)

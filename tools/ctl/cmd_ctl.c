@@ -85,10 +85,8 @@ static enum action parse(const struct pt_cli *cli, const char **target, const ch
                      words[1], words[0]);
         return ACTIONS;
     }
-    if (cli->duration_ns && action != ACTION_PAUSE && action != ACTION_RESUME) {
-        pt_error("--for goes with pause and resume");
-        return ACTIONS;
-    }
+    if (cli->duration_ns && action != ACTION_PAUSE && action != ACTION_RESUME)
+        return pt_exit_with(ACTIONS, "--for goes with pause and resume");
     return action;
 }
 
@@ -169,10 +167,9 @@ static bool make_order(const struct pt_cli *cli, enum action action, const char 
         order->until_unix_s = now_s + (cli->duration_ns + PT_SECOND - 1) / PT_SECOND;
     if (rate && strcmp(rate, "default") != 0) {
         const char *wrong = pp_setting_read(PP_SETTING_HZ, rate, &order->number);
-        if (wrong || !*rate)
-            pt_error("rate takes a number from 1 to %d (samples per second of CPU time) or default, not '%s'",
-                     PP_HIGHEST_HZ, rate);
-        return !wrong && *rate;
+        return (!wrong && *rate) ||
+               pt_error("rate takes a number from 1 to %d (samples per second of CPU time) or default, not '%s'",
+                        PP_HIGHEST_HZ, rate);
     }
     return true;
 }

@@ -16,7 +16,8 @@ static const struct pt_format *format_of(const struct pt_cli *cli)
     return cli->output ? pt_format_of_path(cli->output) : NULL;
 }
 
-static void complain_of_format(const struct pt_cli *cli)
+/* Returns the exit status. */
+static int complain_of_format(const struct pt_cli *cli)
 {
     PT_AUTO_BUFFER known = {0};
     pt_formats_list(&known);
@@ -26,6 +27,7 @@ static void complain_of_format(const struct pt_cli *cli)
         pt_error("%s: a page for the browser is made by: pyprof flame -o %s", cli->output, cli->output);
     else
         pt_error("%s: no format has this extension; use --format NAME, or one of these:\n%s", cli->output, known.data);
+    return PT_EXIT_USAGE;
 }
 
 static void say_merged(const struct pt_profile *profile, const struct pt_format *format)
@@ -52,10 +54,8 @@ static void write_profile(void *data, FILE *out)
 int pt_cmd_export(const struct pt_cli *cli)
 {
     const struct pt_format *format = format_of(cli);
-    if (!format) {
-        complain_of_format(cli);
-        return PT_EXIT_USAGE;
-    }
+    if (!format)
+        return complain_of_format(cli);
     if (pt_is_stdout(cli->output) && format->flags & PT_FORMAT_BINARY && isatty(STDOUT_FILENO))
         return pt_exit_with(PT_EXIT_USAGE, "%s is binary and stdout is a terminal: use -o FILE", format->name);
     if (cli->output && pt_is_profile(cli->output))

@@ -122,15 +122,11 @@ static bool can_be_written(const char *path)
     struct stat status;
     bool is_file = !pt_is_stdout(path) && (stat(path, &status) != 0 || S_ISREG(status.st_mode));
     if (!pt_is_stdout(path) && pt_is_profile(path))
-        pt_error("%s is a profile: write to another file", path);
-    else if (is_file && !is_picture(path) && !pt_has_extension(path, ".html") && !pt_has_extension(path, ".htm"))
-        pt_error("%s: flame writes a page (.html) or a picture (.svg); for other formats see 'pyprof export --help'",
-                 path);
-    else if (pt_is_stdout(path) && isatty(STDOUT_FILENO))
-        pt_error("stdout is a terminal: use -o FILE.html");
-    else
-        return true;
-    return false;
+        return pt_error("%s is a profile: write to another file", path);
+    if (is_file && !is_picture(path) && !pt_has_extension(path, ".html") && !pt_has_extension(path, ".htm"))
+        return pt_error(
+            "%s: flame writes a page (.html) or a picture (.svg); for other formats see 'pyprof export --help'", path);
+    return !pt_is_stdout(path) || !isatty(STDOUT_FILENO) || pt_error("stdout is a terminal: use -o FILE.html");
 }
 
 int pt_cmd_flame(const struct pt_cli *cli)

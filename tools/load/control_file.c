@@ -178,7 +178,5 @@ bool pt_control_change(const char *directory, const struct pp_control_line *orde
     if (lock >= 0)
         close(lock);
     free(lines.items);
-    if (error)
-        pt_error("cannot write " PP_CONTROL_NAME " in %s: %s", directory, strerror(error));
-    return !error;
+    return !error || pt_error("cannot write " PP_CONTROL_NAME " in %s: %s", directory, strerror(error));
 }

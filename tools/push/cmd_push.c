@@ -140,10 +140,9 @@ PT_DEFINE_ORDER(compare_lines, struct status_line, pt_compare(y->fails, x->fails
 static int show_status(const char *directory, bool as_json)
 {
     struct status_lines lines = {.directory = directory};
-    bool missing = access(directory, F_OK) != 0;
-    if (missing)
-        pt_error("%s: %s", directory, pt_read_error(errno));
-    if (missing || !pt_can_list(directory))
+    if (access(directory, F_OK) != 0)
+        return pt_exit_with(PT_EXIT_DATA, "%s: %s", directory, pt_read_error(errno));
+    if (!pt_can_list(directory))
         return PT_EXIT_DATA;
     if (as_json) {
         struct pt_json json = pt_json_document(stdout);
@@ -194,10 +193,8 @@ static bool take_lock(struct pt_push_sender *sender, const char *directory, cons
     if (lock >= 0)
         return true;
     if (errno == EWOULDBLOCK)
-        pt_error("process %ld pushes %s to %s already", pid, directory, target);
-    else
-        pt_error("cannot write to %s, where the state of what was sent has to be: %s", directory, strerror(errno));
-    return false;
+        return pt_error("process %ld pushes %s to %s already", pid, directory, target);
+    return pt_error("cannot write to %s, where the state of what was sent has to be: %s", directory, strerror(errno));
 }
 
 /* Compacts what the server has, in a process of its own that uses the CPU when nothing else does: it may take memory,
@@ -316,19 +313,15 @@ int pt_cmd_push(const struct pt_cli *cli)
     PT_AUTO_FREE char *directory = state_directory(cli);
     if (cli->status)
         return show_status(directory, cli->json);
-    const char *wrong = cli->push_to ? pt_push_url_read(&target.url, cli->push_to) : NULL;
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
-    bool short_window = cli->window_ns && cli->window_ns < PT_SECOND;
     if (cli->json)
-        pt_error("--json goes with --status");
-    else if (!cli->push_to)
-        pt_error("missing --to URL: 'pyprof push --help'");
-    else if (wrong)
-        pt_push_url_refuse("--to", wrong, cli->push_to);
-    else if (short_window)
-        pt_error("--window takes a second or more");
-    if (cli->json || !cli->push_to || wrong || short_window)
+        return pt_exit_with(PT_EXIT_USAGE, "--json goes with --status");
+    if (!cli->push_to)
+        return pt_exit_with(PT_EXIT_USAGE, "missing --to URL: 'pyprof push --help'");
+    if (!pt_push_url_take(&target.url, "--to", cli->push_to))
         return PT_EXIT_USAGE;
+    if (cli->window_ns && cli->window_ns < PT_SECOND)
+        return pt_exit_with(PT_EXIT_USAGE, "--window takes a second or more");
     if (!pt_push_headers(&target, &headers))
         return PT_EXIT_USAGE;
     pt_push_target_read(&target);

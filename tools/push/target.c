@@ -75,12 +75,9 @@ bool pt_push_headers(const struct pt_push_target *target, struct pt_pairs *heade
         PT_AUTO_FREE char *bytes = pt_read_file(target->headers_file, HEADERS_MAX, &size);
         PT_AUTO_FREE char *text = bytes ? pt_strndup(bytes, size) : NULL;
         if (!text)
-            pt_error("%s: %s", target->headers_file, strerror(errno));
-        else if (!pt_pairs_read_headers(headers, text))
-            pt_error("%s: a line is no header, as 'Authorization: Bearer …'", target->headers_file);
-        else
-            return true;
-        return false;
+            return pt_error("%s: %s", target->headers_file, strerror(errno));
+        return pt_pairs_read_headers(headers, text) ||
+               pt_error("%s: a line is no header, as 'Authorization: Bearer …'", target->headers_file);
     }
     const char *name = "PYPROF_PUSH_HEADERS", *value = variable(name);
     if (!value && target->url.protocol == PT_PUSH_OTLP) {

@@ -89,10 +89,12 @@ const char *pt_push_url_read(struct pt_push_url *url, const char *text)
     return NULL;
 }
 
-void pt_push_url_refuse(const char *option, const char *wrong, const char *text)
+bool pt_push_url_take(struct pt_push_url *url, const char *option, const char *text)
 {
+    const char *wrong = pt_push_url_read(url, text);
     bool secret = strchr(text, '@');
-    pt_error("%s %s%s%s%s", option, wrong, secret ? "" : ", not '", secret ? "" : text, secret ? "" : "'");
+    return !wrong ||
+           pt_error("%s %s%s%s%s", option, wrong, secret ? "" : ", not '", secret ? "" : text, secret ? "" : "'");
 }
 
 void pt_push_url_free(struct pt_push_url *url)

@@ -17,8 +17,8 @@ struct pt_push_url {
 /* Reads pyroscope+http://HOST[:PORT][/PATH] and the like. Returns NULL, or what an option takes (static): "takes …".
  * The caller ends *url with pt_push_url_free in either case. */
 const char *pt_push_url_read(struct pt_push_url *url, const char *text);
-/* Says what is wrong with what was given to the option; not a password. */
-void pt_push_url_refuse(const char *option, const char *wrong, const char *text);
+/* Reads what was given to the option. False after a message, which has no password. */
+bool pt_push_url_take(struct pt_push_url *url, const char *option, const char *text);
 void pt_push_url_free(struct pt_push_url *url);
 
 #endif

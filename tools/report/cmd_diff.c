@@ -128,14 +128,11 @@ static bool can_be_written(const struct job *job)
     if (job->form != AS_PAGE)
         return true;
     if (job->cli->fail_above > 0)
-        pt_error("--fail-above is for text, json and collapsed: write the page with another diff");
-    else if (pt_is_stdout(job->cli->output) && isatty(STDOUT_FILENO))
-        pt_error("stdout is a terminal: use -o FILE.html");
-    else if (job->by == PT_COMPARE_CPU)
-        pt_error("the page compares shares of the CPU or CPU per second: --by share or --by time");
-    else
-        return true;
-    return false;
+        return pt_error("--fail-above is for text, json and collapsed: write the page with another diff");
+    if (pt_is_stdout(job->cli->output) && isatty(STDOUT_FILENO))
+        return pt_error("stdout is a terminal: use -o FILE.html");
+    return job->by != PT_COMPARE_CPU ||
+           pt_error("the page compares shares of the CPU or CPU per second: --by share or --by time");
 }
 
 /* Returns the default directory, if it is there and not the given one; free() it. */

@@ -242,6 +242,6 @@ int pt_cmd_debug_log(const struct pt_cli *cli)
         return pt_exit_with(PT_EXIT_DATA, "%s: %s", cli->arguments[0], strerror(errno));
     enum pt_read_result result = pt_debug_log(stdout, data, size);
     if (result != PT_READ_OK)
-        pt_error("%s: %s", cli->arguments[0], pt_read_result_text(result));
-    return result == PT_READ_OK ? PT_EXIT_OK : PT_EXIT_DATA;
+        return pt_exit_with(PT_EXIT_DATA, "%s: %s", cli->arguments[0], pt_read_result_text(result));
+    return PT_EXIT_OK;
 }

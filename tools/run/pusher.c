@@ -21,10 +21,7 @@ bool pt_pusher_check(const char *text)
 {
     PT_AUTO(pt_push_target_free) struct pt_push_target target = {0};
     PT_AUTO(pt_pairs_free) struct pt_pairs headers = {0};
-    const char *wrong = pt_push_url_read(&target.url, text);
-    if (wrong)
-        pt_push_url_refuse("--push", wrong, text);
-    return !wrong && pt_push_headers(&target, &headers);
+    return pt_push_url_take(&target.url, "--push", text) && pt_push_headers(&target, &headers);
 }
 
 void pt_pusher_start(struct pt_pusher *pusher, const char *url, const char *directory, const char *run)
