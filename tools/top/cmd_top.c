@@ -216,7 +216,8 @@ static int print_screens(struct pt_screen *screen, struct pt_live *live, uint32_
 
 int pt_cmd_top(const struct pt_cli *cli)
 {
-    struct pt_live live = {0};
+    PT_AUTO(pt_target_free) struct pt_target target = {0};
+    PT_AUTO(pt_live_free) struct pt_live live = {0};
     struct pt_screen screen = {.rows = cli->top ? cli->top : TEXT_ROWS};
     const char *by = cli->request.by;
     if (by && strlen(by) < sizeof screen.by) {
@@ -224,16 +225,11 @@ int pt_cmd_top(const struct pt_cli *cli)
         strcpy(screen.by, by);
     }
     uint64_t delay_ns = cli->delay_ns ? cli->delay_ns : DELAY_NS;
-    struct pt_target target;
     int status = PT_EXIT_OK;
-    if (!pt_target_begin(&target, cli)) {
-        pt_target_free(&target);
+    if (!pt_target_begin(&target, cli))
         return PT_EXIT_DATA;
-    }
-    if (!cli->count && !pt_terminal_begin()) {
-        pt_target_free(&target);
+    if (!cli->count && !pt_terminal_begin())
         return PT_EXIT_USAGE;
-    }
     pt_live_begin(&live, &target);
     if (cli->count) {
         status = print_screens(&screen, &live, cli->count, delay_ns);
@@ -242,8 +238,6 @@ int pt_cmd_top(const struct pt_cli *cli)
         interact(&screen, &live, delay_ns);
         pt_terminal_end();
     }
-    pt_live_free(&live);
-    pt_target_free(&target);
     if (!cli->count)
         pt_terminal_pass_signal_on();
     return status;

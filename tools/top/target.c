@@ -29,11 +29,6 @@ static bool is_text(struct pt_text text, const char *known)
     return known && text.length && strlen(known) == text.length && memcmp(text.data, known, text.length) == 0;
 }
 
-static void adopt(struct pt_target *target, const struct pt_relative *relative)
-{
-    *PT_APPEND(&target->family) = *relative;
-}
-
 static bool has_library(const struct pt_process_info *subject)
 {
     const char *at = subject->maps;
@@ -107,10 +102,9 @@ static bool begin_with(struct pt_target *target, const struct pt_process_info *s
     text[strcspn(text, "\n")] = '\0';
     target->boot_id = *text ? pt_strdup(text) : NULL;
     struct utsname name;
-    const struct pt_relative own = {.pid = (uint64_t)subject->pid_inside,
-                                    .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pt_strdup(name.nodename)
-                                                                                             : NULL};
-    adopt(target, &own);
+    *PT_APPEND(&target->family) = (struct pt_relative){
+        .pid = (uint64_t)subject->pid_inside,
+        .host = shares(subject->pid, "uts") && uname(&name) == 0 ? pt_strdup(name.nodename) : NULL};
     snprintf(target->name, sizeof target->name, "process %d", subject->pid);
     /* A run may have begun after the process that is asked for, and other runs are none of its family. */
     target->request.paths = target->arguments;
@@ -192,17 +186,15 @@ static void learn(struct pt_target *target, const struct pt_log_process *process
     for (uint32_t i = 0; i < target->family.count; i++)
         if (target->family.items[i].pid == process->pid && is_text(process->instance, target->family.items[i].instance))
             return;
-    if (own->pid == process->pid && !own->instance) {
-        free(own->host);
-        own->run = pt_strndup(process->run.data, process->run.length);
-        own->instance = pt_strndup(process->instance.data, process->instance.length);
-        own->host = pt_strndup(process->host.data, process->host.length);
-        return;
-    }
     const struct pt_relative relative = {process->pid, pt_strndup(process->run.data, process->run.length),
                                          pt_strndup(process->instance.data, process->instance.length),
                                          pt_strndup(process->host.data, process->host.length)};
-    adopt(target, &relative);
+    if (own->pid == process->pid && !own->instance) {
+        free(own->host);
+        *own = relative;
+    } else {
+        *PT_APPEND(&target->family) = relative;
+    }
 }
 
 static bool wants(struct pt_target *target, const struct pt_log_process *process)
