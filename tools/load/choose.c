@@ -106,9 +106,10 @@ static void keep_latest(void *data, const char *path)
     struct pt_files *latest = data, one = {0};
     pt_files_add(&one, path, false);
     bool later = one.count && (!latest->count || one.items->start_unix_ns > latest->items->start_unix_ns);
-    PT_AUTO(pt_files_free) struct pt_files earlier = later ? *latest : one;
+    struct pt_files earlier = later ? *latest : one;
     if (later)
         *latest = one;
+    pt_files_free(&earlier);
 }
 
 char *pt_fallback_latest(const char *directory)
