@@ -80,6 +80,11 @@ refuses() {
         }
     done
     refuses 1 'before: no such file' diff before after
+    for words in functons 'text.pyprof functions'; do
+        # shellcheck disable=SC2086
+        ! "$PYPROF" report $words 2>err.txt || fail "report $words"
+        grep -q '^pyprof: a table comes before the path: own, functions, ' err.txt || fail "report $words: $(cat err.txt)"
+    done
 }
 
 @test "pyprof: a directory with what is whole, cut short, damaged, empty, foreign and of another version: each is named" {

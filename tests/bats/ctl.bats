@@ -105,6 +105,8 @@ cpu_paused() {
     # It is found by the directory to be, too.
     "$PYPROF" ctl status >said.txt
     lines_of said.txt 1 "^1 process that has written nothing so far, paused: $PROGRAM\$"
+    ! "$PYPROF" report 2>said.txt || fail "a report of nothing"
+    grep -qF "1 process is to write there, nothing so far, paused: 'pyprof ctl pyprof.out status'" said.txt || fail "$(cat said.txt)"
     "$PYPROF" ctl pyprof.out/ resume >said.txt
     lines_of said.txt 1 "^1 process .*: ($PROGRAM|sampled again)\$"
     for _ in $(seq 100); do
@@ -384,10 +386,12 @@ WORDS
         ! "$PYPROF" ctl $words 2>err.txt || fail "obeys $words"
         grep -qE 'pyprof ctl empty (pause|rate 50)$' err.txt || fail "$words: $(cat err.txt)"
     done <<'WORDS'
-pause empty
 empty pause now
 empty rate
-rate 50 empty
 rate empty 50
 WORDS
+    for words in 'pause empty' 'rate 50 empty'; do
+        # shellcheck disable=SC2086
+        "$PYPROF" ctl $words | grep -q '^ordered; no process' || fail "does not obey $words"
+    done
 }

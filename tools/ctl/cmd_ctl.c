@@ -57,17 +57,20 @@ static void advise_rate(const char *target, char *const *words, int count)
              target ? target : "", target ? " " : "", rate);
 }
 
-/* Finds the action, and the directory or pid before it. Returns ACTIONS after a message. */
+/* Finds the action, and the directory or pid before it or at the end. Returns ACTIONS after a message. */
 static enum action parse(const struct pt_cli *cli, const char **target, const char **rate)
 {
     char *const *words = cli->arguments;
     int count = cli->argument_count;
     enum action action = count ? action_named(words[0]) : ACTIONS;
     *target = NULL;
+    int alone = 1 + (action == ACTION_RATE); /* words without a target */
     if (action == ACTIONS && count > 1) {
         *target = *words++;
         count--;
         action = action_named(words[0]);
+    } else if (action != ACTIONS && count == alone + 1 && (action != ACTION_RATE || is_rate(words[1]))) {
+        *target = words[--count];
     }
     if (action == ACTIONS) {
         pt_error("%s%s%s: pyprof ctl [DIR | PID] pause, resume, rate HZ, flush or status", count ? "'" : "",

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "../../preload/common/label_kinds.h"
 #include "../base/pager.h"
 #include "../cli/options.h"
+#include "../ctl/running.h"
+#include "../load/files.h"
 #include "../load/load.h"
 #include "../view/summary.h"
 #include "own_table.h"
@@ -148,6 +152,24 @@ static void print_report(const struct pt_report *report, const struct table *tab
     pt_next_print(report, &next);
 }
 
+/* Says what an operand may have meant that was no profile: a table, or where processes have yet to write. */
+static void explain_operands(const struct pt_cli *cli)
+{
+    PT_AUTO_FREE char *directory = cli->argument_count ? pt_strdup(cli->arguments[0]) : pt_default_directory();
+    struct pt_starting starting = pt_starting_find(directory);
+    PT_AUTO_BUFFER names = {0};
+    for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        pt_buffer_format(&names, "%s%s", i ? ", " : "", tables[i].name);
+    for (int i = 0; i < cli->argument_count && !starting.count; i++)
+        if (!strpbrk(cli->arguments[i], "./") && access(cli->arguments[i], F_OK) != 0) {
+            pt_message("a table comes before the path: %s", names.data);
+            return;
+        }
+    if (starting.count)
+        pt_message("%" PRIu32 " %s to write there, nothing so far%s: 'pyprof ctl %s status'", starting.count,
+                   starting.count == 1 ? "process is" : "processes are", starting.paused ? ", paused" : "", directory);
+}
+
 int pt_cmd_report(const struct pt_cli *given)
 {
     const struct table *table = table_named(given);
@@ -161,8 +183,10 @@ int pt_cmd_report(const struct pt_cli *given)
     request.callers = request.middleware = true;
     request.keep = cli.processes || cli.threads ? PT_KEEP_SAMPLES : PT_KEEP_STACKS;
     struct pt_profile *profile = pt_load(&request);
-    if (!profile)
+    if (!profile) {
+        explain_operands(&cli);
         return PT_EXIT_DATA;
+    }
     struct pt_report report = {.profile = profile, .cli = &cli, .top = cli.top ? cli.top : TOP};
     bool neighbours = cli.callers || cli.callees;
     report.screen = !cli.full && !table && !neighbours && !cli.request.by && !cli.processes && !cli.threads &&

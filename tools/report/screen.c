@@ -7,6 +7,7 @@
 #include "../../preload/common/pseudo_frames.h"
 #include "../base/print.h"
 #include "../base/terminal_text.h"
+#include "../load/runs.h"
 #include "../model/gil_gc.h"
 #include "../model/http_requests.h"
 #include "../model/traces.h"
@@ -118,6 +119,23 @@ static void add_uncertainty(struct facts *facts, const struct pt_report *report)
         report->draws.count, small.low, small.high, large.low, large.high);
 }
 
+/* What is in no profile is not in the sums either. */
+static void add_missing(struct facts *facts, const struct pt_report *report)
+{
+    uint64_t billed_ns = pt_summary_billed_ns(report->profile), cpu_ns = report->sum.cpu_ns;
+    struct pt_open_ends ends = pt_open_ends_of(report->profile);
+    PT_AUTO_BUFFER text = {0};
+    if (billed_ns > cpu_ns && pt_percent(billed_ns - cpu_ns, billed_ns) >= MISSING_FROM)
+        pt_buffer_format(&text, ": %.2f of %.2f s that the kernel billed the run are in no profile",
+                         pt_seconds(billed_ns - cpu_ns), pt_seconds(billed_ns));
+    if (ends.killed)
+        pt_buffer_format(&text, "%s %" PRIu32 " process%s had not written when a signal ended %s",
+                         text.length ? "; so is what" : ": what", ends.killed, pt_plural(ends.killed, "es"),
+                         ends.killed == 1 ? "it" : "them");
+    if (text.length)
+        add(facts, "Missing", "%s", text.data);
+}
+
 static void add_accounting(struct facts *facts, const struct pt_report *report)
 {
     PT_AUTO_BUFFER paused = {0};
@@ -125,14 +143,11 @@ static void add_accounting(struct facts *facts, const struct pt_report *report)
     if (paused.length)
         add(facts, NULL, "%s", paused.data);
     const struct pt_accounting *sum = &report->sum;
-    uint64_t billed_ns = pt_summary_billed_ns(report->profile);
     PT_AUTO_BUFFER own = {0};
     pt_append_duration(&own, (double)sum->own_ns);
     add(facts, NULL, "Accounted for: %.1f %% of the kernel's %.2f s; the profiler: %s (%.1f %%)",
         pt_report_accounted(report), pt_seconds(sum->cpu_ns), own.data, pt_percent(sum->own_ns, sum->cpu_ns));
-    if (billed_ns > sum->cpu_ns && pt_percent(billed_ns - sum->cpu_ns, billed_ns) >= MISSING_FROM)
-        add(facts, "Missing", ": %.2f of %.2f s that the kernel billed the run are in no profile",
-            pt_seconds(billed_ns - sum->cpu_ns), pt_seconds(billed_ns));
+    add_missing(facts, report);
     if (sum->not_selected)
         add(facts, NULL, "%.2f s are " PP_PSEUDO_NOT_SELECTED " by PYPROF_TRACES=%s: they have no stacks",
             pt_seconds(sum->not_selected_ns), pt_traces_setting(report->profile));
