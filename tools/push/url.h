@@ -3,7 +3,6 @@
 #ifndef PT_PUSH_URL_H
 #define PT_PUSH_URL_H
 
-
 #include "../base/memory.h"
 
 enum pt_push_protocol { PT_PUSH_PYROSCOPE, PT_PUSH_OTLP, PT_PUSH_PARCA, PT_PUSH_PROTOCOLS };

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "recursion.h"
 
-
 #include "../model/frame_text.h"
 
 #define LONGEST 8 /* frames that repeat: some functions, or one with the interpreter's between */
