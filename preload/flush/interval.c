@@ -145,10 +145,10 @@ static void append(enum pp_end_reason end)
 
 void pp_interval_save(void)
 {
-    if (pp_account_has_many_threads(&pp_interval.account))
-        return; /* the process's clock alone takes the kernel 0.2 us for each */
     pp_write_check_file();
     pp_interval_drain(false);
+    if (pp_account_has_many_threads(&pp_interval.account))
+        return; /* the process's clock alone takes the kernel 0.2 us for each */
     if (pp_write_is_full())
         pp_drain_settle(true);
     append(PP_END_NOT);

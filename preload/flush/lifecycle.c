@@ -22,7 +22,8 @@
 #include <signal.h>
 
 #define END_NS         2000000000u
-#define SLOW_END_NS    10000000000u /* while the thread works: beside others on an emulated processor 2 s were too few */
+#define SLOW_END_NS    10000000000u /* where the CPU is slow: beside others on an emulated processor 2 s were too few */
+#define SLOW_SHARE     16           /* the thread has had this part of the CPU then, which it has not on a slow disk */
 #define HARMED_NS      30000000000u /* an emulated processor needs 4 s for the last flush; others share it */
 #define STUCK_NS       500000000u   /* where the process may go on: the caller may hold what the flush needs */
 #define WORTH_NS       1000000u     /* of CPU time that exec is not to lose */
@@ -188,8 +189,11 @@ void pp_flush_at_exit(void)
     if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);
+    uint64_t used = used_ns();
     if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
-        wait_for_change(&pp_flush.life, life, END_NS, SLOW_END_NS);
+        wait_for_change(&pp_flush.life, life, END_NS, END_NS);
+    if (atomic_load(&pp_flush.life) == PP_FLUSH_STOPS && used_ns() - used >= END_NS / SLOW_SHARE)
+        wait_for_change(&pp_flush.life, PP_FLUSH_STOPS, END_NS, SLOW_END_NS - END_NS);
     pp_warn_rest();
     if (atomic_load(&pp_flush.life) == PP_FLUSH_STOPS)
         pp_warn_once(PP_CAUSE_END, "process %u ends before the last of its profile is written: %s",

@@ -28,8 +28,9 @@
 #define MIN_NS         50000000u /* between two searches; imports wake the flush thread for each part of new code */
 /* A process is searched when it has become older by this part of its age: a search takes 60 us, a young
  * process is saved often, and what a handler needs at once is asked for. */
-#define SEARCH_SHARE 16
-#define YOUNG_NS     100000000u /* a process is not searched before, unless it meets a frame of a source */
+#define SEARCH_SHARE  16
+#define SEARCH_MAX_NS 875000000u /* flushes are a second apart, some a little less */
+#define YOUNG_NS      100000000u /* a process is not searched before, unless it meets a frame of a source */
 /* An import takes its module out of sys.modules and puts it in again at the end when it is complete: so many of those
  * that were there may be at the end now, as imports are nested. */
 #define IMPORTS_NESTED 64u
@@ -74,7 +75,8 @@ static bool is_due(uint64_t now_ns, bool changed, bool asked)
 static bool may_have_imported(uint64_t now_ns)
 {
     uint64_t age_ns = now_ns - pp_process.start.monotonic_ns, passed_ns = now_ns - searched.last_ns;
-    return age_ns >= YOUNG_NS && passed_ns >= MIN_NS && (passed_ns >= age_ns / SEARCH_SHARE || passed_ns >= IMPORTS_NS);
+    return age_ns >= YOUNG_NS && passed_ns >= MIN_NS &&
+           (passed_ns >= age_ns / SEARCH_SHARE || passed_ns >= SEARCH_MAX_NS);
 }
 
 /* Returns from which entry on sys.modules is searched. It grows at its end; where it has been moved, its entries have

@@ -164,6 +164,18 @@ while time.thread_time() < until:
     [ "$(reader field info.json sampled_ns)" -gt 400000000 ] || fail "$(cat info.json)"
 }
 
+@test "an end does not wait for longer than that for a flush thread that waits for its disk" {
+    gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
+    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, time
+ctypes.CDLL("./stuck_loader.so").get_waiting()
+until = time.thread_time() + 0.5
+while time.thread_time() < until:
+    sum(range(1000))
+print(time.time(), flush=True)' >began.txt 2>err.txt
+    awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 6) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
+    lines_of err.txt 1 'ends before the last of its profile is written'
+}
+
 # The kernel makes no thread for a process whose children are to be in another pid namespace.
 @test "a process that moves its children into another pid namespace is profiled on, or says that it is not; they are" {
     needs_namespaces -U -r -p -m

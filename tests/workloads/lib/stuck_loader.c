@@ -8,11 +8,17 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile int stuck, slow;
+static volatile int stuck, slow, waits;
 
 void get_stuck(void)
 {
     stuck = 1;
+}
+
+/* As on a slow disk: some system calls, each of which waits. */
+void get_waiting(void)
+{
+    waits = 1;
 }
 
 void get_slow(void)
@@ -37,6 +43,8 @@ int dl_iterate_phdr(int (*callback)(struct dl_phdr_info *, size_t, void *), void
     prctl(PR_GET_NAME, name);
     if (stuck && strcmp(name, "pyprof") == 0)
         sleep(30);
+    for (int i = 0; i < 100 && waits && strcmp(name, "pyprof") == 0; i++)
+        usleep(100000);
     if (slow && strcmp(name, "pyprof") == 0) {
         slow = 0;
         work_for(4);
