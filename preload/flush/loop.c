@@ -35,7 +35,7 @@
 #define INTERVAL_NS 1000000000u
 #define SAVE_MIN_NS 125000000u
 /* A young process saves its profile each time that it has become older by this part of its age. Pools end their workers
- * by SIGTERM, as these do not handle it: such a child of fork has less to lose. */
+ * by SIGTERM, so a child of fork that does not handle it has less to lose. */
 #define SAVE_SHARE        4
 #define SAVE_SHARE_POOLED 16
 #define LONG_NS           3600000000000u
