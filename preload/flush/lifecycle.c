@@ -196,8 +196,10 @@ void pp_flush_at_exit(void)
         wait_for_change(&pp_flush.life, PP_FLUSH_STOPS, END_NS, SLOW_END_NS - END_NS);
     pp_warn_rest();
     if (atomic_load(&pp_flush.life) == PP_FLUSH_STOPS)
-        pp_warn_once(PP_CAUSE_END, "process %u ends before the last of its profile is written: %s",
-                     (unsigned)pp_sys_getpid(), "the disk is stalled, or the machine very slow");
+        pp_warn_once(PP_CAUSE_END,
+                     "process %u ends before the last of its profile is written: the disk is stalled, or the machine "
+                     "very slow",
+                     (unsigned)pp_sys_getpid());
     pp_sys_signal_mask(SIG_SETMASK, mask | deadly(pending_here() & ~pending));
 }
 

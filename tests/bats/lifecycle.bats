@@ -131,20 +131,26 @@ END
     [ "$(profiled "$PYTHON" main_ends.py "$WORKLOADS")" = soon ]
 }
 
-# An exec that fails and the end of a process whose flush thread is stuck share one wait.
-@test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
+# with_loader HOW SECONDS [CODE]: the flush thread gets stuck, slow or waiting in the loader (lib/stuck_loader.c), and the program
+# uses so much CPU time, prints the time and runs the code. Leaves began.txt and err.txt.
+with_loader() {
     gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
-    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, os, time
-ctypes.CDLL("./stuck_loader.so").get_stuck()
-until = time.thread_time() + 1.3
+    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c "import ctypes, os, time
+ctypes.CDLL('./stuck_loader.so').get_$1()
+until = time.thread_time() + $2
 while time.thread_time() < until:
     sum(range(1000))
 print(time.time(), flush=True)
-for _ in range(8):
+${3:-}" >began.txt 2>err.txt
+}
+
+# An exec that fails and the end of a process whose flush thread is stuck share one wait.
+@test "a flush thread that stands still holds up all the ends of a process for two seconds together" {
+    with_loader stuck 1.3 'for _ in range(8):
     try:
         os.execv("/nonexistent", ["nonexistent"])
     except OSError:
-        pass' >began.txt 2>err.txt
+        pass'
     # Each by itself would be sixteen seconds.
     awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 8) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
     lines_of err.txt 1 'ends before the last of its profile is written'
@@ -152,26 +158,14 @@ for _ in range(8):
 
 # As on an emulated processor that other processes use, too: whole profiles were lost there, without a word.
 @test "an end waits for a flush thread that works for longer than two seconds" {
-    gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
-    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, time
-ctypes.CDLL("./stuck_loader.so").get_slow()
-until = time.thread_time() + 0.5
-while time.thread_time() < until:
-    sum(range(1000))' 2>err.txt
+    with_loader slow 0.5
     [ ! -s err.txt ] || fail "$(cat err.txt)"
-    info >info.json
-    reader accounting info.json
+    adds_up
     [ "$(reader field info.json sampled_ns)" -gt 400000000 ] || fail "$(cat info.json)"
 }
 
 @test "an end does not wait for longer than that for a flush thread that waits for its disk" {
-    gcc -O1 -Wall -Werror -shared -fPIC -o stuck_loader.so "$WORKLOADS/lib/stuck_loader.c" -ldl
-    LIBPYPROF=$PWD/stuck_loader.so:$LIBPYPROF profiled "$PYTHON" -c 'import ctypes, time
-ctypes.CDLL("./stuck_loader.so").get_waiting()
-until = time.thread_time() + 0.5
-while time.thread_time() < until:
-    sum(range(1000))
-print(time.time(), flush=True)' >began.txt 2>err.txt
+    with_loader waiting 0.5
     awk -v now="$EPOCHREALTIME" '{ exit !(now - $1 < 6) }' began.txt || fail "from $(cat began.txt) to $EPOCHREALTIME"
     lines_of err.txt 1 'ends before the last of its profile is written'
 }
