@@ -235,8 +235,10 @@ void *pp_flush_loop(void *argument)
         }
         /* names are read from files: see may_save */
         bool early = !pp_fd_table_here() && now < pp_process.start.monotonic_ns + INTERVAL_NS;
-        if (early)
+        if (early) {
             why &= ~(uint32_t)(PP_WAKE_MODULES | PP_WAKE_DRAIN);
+            new_code = UINT64_MAX; /* the table may have been lost since it was set */
+        }
         if (why & PP_WAKE_WAITING || now >= watch)
             watch = early ? next : pp_waiting_poll(now);
         if (why & PP_WAKE_TRACES)

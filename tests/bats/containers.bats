@@ -226,7 +226,7 @@ needs_cgroup() {
 }
 
 # shellcheck disable=SC2016 # held evaluates them
-@test "stopped by SIGSTOP: no burst, and no time of which nobody has the CPU" {
+@test "stopped by SIGSTOP: no burst, and no time that no thread used" {
     cgroup=
     WHERE="stopped by SIGSTOP"
     held 'kill -STOP $pid' 'kill -CONT $pid' 'grep -q "^State:.*T (stopped)" /proc/$pid/status'
@@ -234,7 +234,7 @@ needs_cgroup() {
 
 # shellcheck disable=SC2016
 # bats test_tags=core
-@test "frozen by its cgroup: no burst, and no time of which nobody has the CPU" {
+@test "frozen by its cgroup: no burst, and no time that no thread used" {
     needs_cgroup freezer.state cgroup.freeze
     cgroup=$(make_cgroup freezer.state cgroup.freeze)
     WHERE="frozen by its cgroup"
@@ -249,7 +249,7 @@ needs_cgroup() {
 
 # shellcheck disable=SC2016
 # bats test_tags=core
-@test "throttled by its cgroup: no burst, and no time of which nobody has the CPU" {
+@test "throttled by its cgroup: no burst, and no time that no thread used" {
     needs_cgroup cpu.cfs_quota_us cpu.max
     cgroup=$(make_cgroup cpu.cfs_quota_us cpu.max)
     local was='grep -q "nr_throttled [1-9]" $cgroup/cpu.stat'

@@ -1036,7 +1036,7 @@ END
     timeout 60 "$PYPROF" run -- "$PYTHON" twice.py 2>run.err || fail "$(cat run.err)"
 }
 
-@test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left is nobody's" {
+@test "wsgi() under gevent: greenlets inherit no variable of the program, errors and contexts stay; what a request has left belongs to no other" {
     with_packages gevent
     cat >kept.py <<'END'
 import gevent.monkey
