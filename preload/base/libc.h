@@ -31,7 +31,7 @@ size_t __pthread_get_minstack(const pthread_attr_t *attributes); /* glibc: with 
     X(sigprocmask) X(sigtimedwait) X(signalfd) X(pthread_attr_init) X(pthread_attr_setstacksize) \
     X(pthread_attr_getstacksize) X(pthread_attr_destroy) X(pthread_key_create) X(pthread_key_delete) \
     X(pthread_setspecific) X(pthread_getspecific) X(pthread_join) X(prctl) X(syscall) X(unshare) \
-    X(setns) X(capset) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(fopen) X(fopen64) X(_exit) \
+    X(setns) X(capset) X(fork) X(forkpty) X(daemon) X(clone) X(dlopen) X(dlclose) X(fopen) X(fopen64) X(_exit) \
     X(quick_exit) X(kill) X(raise) X(abort) X(execve) X(execv) X(execvp) X(execvpe) X(fexecve) \
     X(execveat) X(__pthread_get_minstack)
 /* clang-format on */

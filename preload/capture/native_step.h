@@ -23,9 +23,11 @@ struct walk {
     struct pp_native_links *links;       /* of the last walk, and this one's; NULL: none */
     const struct pp_module_range *range; /* the last range found: most steps stay in it */
     uint32_t row;                        /* and row */
+    uint32_t unloads;                    /* of the sample: the flush thread's walk */
     struct pp_stack_copy *stack;         /* NULL: the stack itself is walked */
     struct pp_walk_state at;
     unsigned copy_count;
+    bool outdated;        /* modules of the table may be gone: the handler's walk */
     uintptr_t copy_start; /* 0: no copy yet */
     uintptr_t copy[COPY_BYTES / WORD];
 };
@@ -79,6 +81,21 @@ static void enter_stack(struct walk *walk, uintptr_t sp)
     walk->at.readable = sp < walk->at.top && walk->at.top >= WORD;
 }
 
+/* Whether the module of the table was there when the sample was taken. A handler knows it by its build-id; the flush
+ * thread has newer modules, of which one is the sample's that no call of dlclose separates from it. async-signal-safe.
+ */
+static bool was_there(struct walk *walk, const struct pp_module_range *range)
+{
+    uint64_t id;
+    if (walk->outdated)
+        walk->at.replaced =
+            !range->stays &&
+            (!range->id_at || !pp_safe_read(pp_sys_getpid(), &id, range->id_at, sizeof id) || id != range->id);
+    else
+        walk->at.replaced = range->unloads > walk->unloads || (walk->at.replaced && range->unloads < walk->unloads);
+    return !walk->at.replaced;
+}
+
 /* Returns the module range that holds the address, NULL if none. O(log modules). async-signal-safe. */
 static const struct pp_module_range *find_range(struct walk *walk, uintptr_t address)
 {
@@ -94,7 +111,7 @@ static const struct pp_module_range *find_range(struct walk *walk, uintptr_t add
         else if (address >= range->end)
             low = middle + 1;
         else
-            return walk->range = range;
+            return was_there(walk, range) ? (walk->range = range) : NULL;
     }
     return NULL;
 }

@@ -2,6 +2,7 @@
 #include "native_step.h"
 
 const struct pp_module_table *_Atomic pp_module_table;
+struct pp_unloads pp_unloads;
 
 /* Keeps the state of a walk that may go on once the flush thread knows more. async-signal-safe. */
 static void stop(const struct walk *walk, struct pp_native_stack *stack)
@@ -76,9 +77,12 @@ static void walk_outward(struct walk *walk, struct pp_native_stack *stack)
         frame->ip = lookup;
         frame->cfa = walk->at.registers[PP_REG_SP]; /* unless a rule gives its end */
         const struct pp_unwind_rule *rule = find_rule(walk, lookup, &stack->reason);
+        if (walk->at.replaced)
+            frame->ip = PP_UNLOADED_CODE;
         if (!rule && stack->reason == PP_REASON_NATIVE_NO_MODULE && walk->at.readable && step_by_epilogue(walk)) {
             frame->cfa = walk->at.registers[PP_REG_SP];
             stack->reason = PP_REASON_NONE;
+            walk->at.replaced = false;
             if (walk->links)
                 pp_links_drop(walk->links);
             continue;
@@ -127,11 +131,20 @@ static void prefetch_last_walk(const struct walk *walk, const struct pp_native_s
         __builtin_prefetch((const void *)(cache->last.links[i - 1].sp - 2 * WORD));
 }
 
+/* Has the walk go by the caller's table, else by the published one. What earlier walks have found holds only if all
+ * modules are still there. async-signal-safe. */
+static inline void use_table(struct walk *walk, const struct pp_native_stack *stack)
+{
+    walk->outdated = !stack->table && pp_modules_may_be_gone();
+    walk->table = stack->table ? stack->table : atomic_load_explicit(&pp_module_table, memory_order_acquire);
+    walk->unloads = stack->table ? stack->unloads : UINT32_MAX;
+    walk->cache = walk->outdated ? NULL : stack->cache;
+}
+
 void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_native_stack *stack)
 {
     struct walk walk;
-    walk.table = atomic_load_explicit(&pp_module_table, memory_order_acquire);
-    walk.cache = stack->cache;
+    use_table(&walk, stack);
     walk.links = walk.cache && walk.table ? &walk.cache->last : NULL;
     walk.range = NULL;
     walk.stack = NULL;
@@ -142,6 +155,7 @@ void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_
     walk.at.valid = PP_ALL_REGISTERS_MASK;
     walk.at.pc = pp_context_pc(registers);
     walk.at.exact = walk.at.interrupted = true;
+    walk.at.replaced = false;
     walk.copy_count = 0;
     walk.copy_start = 0;
     walk.at.thread_low = stack->stack_low;
@@ -154,8 +168,7 @@ void pp_native_walk(const ucontext_t *registers, uintptr_t stack_top, struct pp_
 /* Starts a walk that goes on with the frames found so far. async-signal-safe. */
 static void start_again(struct walk *walk, const struct pp_native_stack *stack)
 {
-    walk->table = stack->table ? stack->table : atomic_load_explicit(&pp_module_table, memory_order_acquire);
-    walk->cache = stack->cache;
+    use_table(walk, stack);
     walk->links = NULL;
     walk->range = NULL;
     walk->stack = stack->copy;

@@ -15,6 +15,9 @@
 #include <stdint.h>
 #include <ucontext.h>
 
+/* In place of an address that belonged to another module than now: no module and no JIT has code there. */
+#define PP_UNLOADED_CODE 1u
+
 struct pp_native_frame {
     uintptr_t ip;  /* the address to symbolize: an interrupted pc, a signal's restorer, else the return address - 1 */
     uintptr_t cfa; /* end of this frame and sp of its caller: the frame is [its sp, cfa), empty if its end is unknown */
@@ -57,6 +60,7 @@ struct pp_walk_state {
     bool exact;                       /* pc is the interrupted instruction; else a return address, after its call */
     bool interrupted;                 /* caller-saved registers still have the values of the interrupted code */
     bool readable;                    /* there is something to read between low and top */
+    bool replaced;                    /* pc is in code of another module than the one that is known there */
     /* sp is on a stack other than the thread's own (a coroutine's, Go's, a signal stack). The end of that stack is
      * unknown, and memory above it may be unmapped at any moment. */
     bool other_stack;
@@ -77,6 +81,7 @@ struct pp_native_stack {
     bool modules_checked;           /* walks that end outside all modules are not continued: it is a JIT's code */
     /* What pp_native_continue walks by, NULL otherwise: handlers use the published table and the stack itself. */
     const struct pp_module_table *table;
+    uint32_t unloads; /* of the sample: modules with more are newer than its addresses */
     struct pp_stack_copy *copy;
     unsigned max, count;     /* of a stack deeper than max the outer frames are left out */
     uintptr_t stack_low;     /* set by the caller: lowest address of the thread's own stack, 0 if unknown */

@@ -8,6 +8,21 @@
  * thread's slot has been seen outside the handler after the new pointer was stored (pp_modules_reclaim). Published
  * tables and rows are never written.
  *
+ * An address may have another module only after a call of dlclose, so three counts of these calls tell what a table and
+ * a module hold for:
+ *
+ *              dlclose            refresh             dlclose
+ *     begun  0 | 1 . . . . . . . . . | . . . . . . . . . | 2
+ *     ended  0 . . | 1 . . . . . . . | . . . . . . . . . . . | 2
+ *     known                          ended: 1
+ *     module.unloads, of modules that were not there before  begun: 1
+ *     a sample's unloads                                     ended
+ *
+ * While `known` is below `begun`, a handler takes only those modules of the table as present that have their build-id
+ * in memory. A module holds for what a handler did not know if the sample's unloads are not below the module's. Both
+ * compare what had begun with what had ended, so that a call in between counts on either side. No sample is named by
+ * modules that were read before a call of dlclose that had ended before the sample.
+ *
  * A row holds the rule from its pc up to the next row's. Modules have far fewer different rules (some hundreds) than
  * rows, so a row is 8 bytes and the rules in use stay in the CPU's caches.
  */
@@ -15,6 +30,8 @@
 #define PP_CAPTURE_UNWIND_TABLE_H
 
 #include "../arch/arch.h"
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct pp_unwind_row {
@@ -71,7 +88,12 @@ struct pp_module_range {
     uint32_t block_shift;
     uint32_t row_count; /* 0: no function of it was met yet */
     uint32_t rule_count;
-    uint32_t without; /* it has no unwind information */
+    uint32_t unloads; /* of the module */
+    bool without;     /* it has no unwind information */
+    bool stays;       /* it is never unloaded */
+    /* Of its build-id. id_at 0: it has none. */
+    uintptr_t id_at;
+    uint64_t id;
 };
 
 struct pp_module_table {
@@ -84,6 +106,20 @@ struct pp_module_table {
 
 /* Written by modules/ only; NULL before the first scan. A child of fork keeps its parent's. */
 extern const struct pp_module_table *_Atomic pp_module_table;
+
+/* Calls of dlclose: interpose/dlclose.c counts them, modules/ writes `known` and, in a child of fork, `ended`. */
+struct pp_unloads {
+    _Atomic uint32_t begun, ended;
+    _Atomic uint32_t known; /* `ended`, before the modules were read that the table, or a later one, has */
+};
+extern struct pp_unloads pp_unloads;
+
+/* Whether the table that is loaded next may have modules that are no longer there. async-signal-safe. */
+static inline bool pp_modules_may_be_gone(void)
+{
+    uint32_t known = atomic_load_explicit(&pp_unloads.known, memory_order_acquire);
+    return known < atomic_load_explicit(&pp_unloads.begun, memory_order_acquire);
+}
 
 /* Returns the row for an offset below end - start. The range must have rows. async-signal-safe. */
 static inline uint32_t pp_unwind_find_row(const struct pp_module_range *range, uint32_t offset)

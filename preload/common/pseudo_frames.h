@@ -21,6 +21,7 @@
 /* Native code without a name, and what is missing of native code: begins so, a reason follows (PP_REASONS). */
 #define PP_NATIVE_TRUNCATED        "native stack truncated"
 #define PP_PSEUDO_JIT              "[jit]"
+#define PP_PSEUDO_JIT_OR_UNLOADED  "[jit or unloaded]" /* a library was closed (dlclose) since the sample was taken */
 #define PP_PSEUDO_NATIVE_TRUNCATED "[" PP_NATIVE_TRUNCATED
 
 /* Made by the tools. */

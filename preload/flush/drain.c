@@ -6,12 +6,16 @@
 #include "../base/syscalls.h"
 #include "../capture/capture.h"
 #include "../common/pseudo_frames.h"
+#include "../labels/context_facts.h"
 #include "../labels/contexts.h"
 #include "../labels/thread_names.h"
+#include "../libunwind/libunwind.h"
 #include "../merge/code_objects.h"
 #include "../merge/finish_sample.h"
+#include "../merge/stack_path.h"
 #include "../merge/stacks.h"
 #include "../modules/jit_code.h"
+#include "../modules/modules.h"
 #include "../threads/perf_clock.h"
 #include "../threads/registry.h"
 #include "../threads/scan.h"
@@ -22,6 +26,23 @@
 #define UNREACHABLE_NS 50000000u /* used by a thread before it is worth a warning that no signal reaches it */
 
 static struct pp_ticks ticks;
+
+void pp_drain_modules_changed(void)
+{
+    pp_libunwind_forget();
+    pp_stacks_modules_changed(&pp_interval.tables);
+    pp_context_facts_modules_changed();
+    /* what was unknown may be known now: handlers may call again */
+    atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
+}
+
+bool pp_drain_refresh_modules(void)
+{
+    bool changed = pp_modules_refresh();
+    if (changed)
+        pp_drain_modules_changed();
+    return changed;
+}
 
 static void add_charge(uint32_t thread, const struct pp_charge *charge)
 {
@@ -61,6 +82,13 @@ static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *
             (struct pp_leaf){node, labels, charge.sampled_ns};
     if (charge.lost_samples)
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
+}
+
+/* Names samples by modules that were read after all that was unloaded before them. */
+static void refresh_for(const struct pp_record_sample *record)
+{
+    if (record->unloads > atomic_load(&pp_unloads.known))
+        pp_drain_refresh_modules();
 }
 
 /* Takes a sample with a copy of the stack, and clears it: the program may wipe secrets from its stack. */
@@ -177,6 +205,8 @@ static void empty_ring(struct pp_slot *slot, bool ended)
             pp_thread_of_slot(slot, ended);
             is_defined = true;
         }
+        if (is_sample)
+            refresh_for((const struct pp_record_sample *)record);
         if (record->type == PP_RECORD_CODE)
             pp_codes_define(slot, (const struct pp_record_code *)record);
         else if (record->type == PP_RECORD_CONTEXT)
@@ -219,6 +249,7 @@ void pp_drain(bool final)
 {
     struct pp_slot *slot;
     pp_jit_code_begin();
+    pp_path_forget(); /* JITs may have replaced code */
     for (uint32_t i = 0; (slot = pp_slot_at(i)) != NULL; i++)
         drain(slot, final);
 }

@@ -11,6 +11,10 @@
 void pp_drain_set_period(uint64_t period_ns);
 /* CPU time since a thread's last sample beyond which no sample weighs it whole. */
 uint64_t pp_drain_bound_ns(void);
+/* Reads the modules again if they have changed; returns whether they have. */
+bool pp_drain_refresh_modules(void);
+/* Is called after another change of the modules: addresses may mean something else now. */
+void pp_drain_modules_changed(void);
 /* Empties every ring; the slots of threads that have ended are free again, once the kernel has taken them down. final:
  * the process ends and nothing waits. */
 void pp_drain(bool final);

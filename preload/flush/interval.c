@@ -45,31 +45,19 @@ void pp_interval_start(void)
     }
 }
 
-/* Addresses may mean something else now. */
-static void modules_changed(void)
-{
-    pp_libunwind_forget();
-    pp_stacks_modules_changed(&pp_interval.tables);
-    pp_context_facts_modules_changed();
-    /* what was unknown may be known now: handlers may call again */
-    atomic_store(&pp_capture.modules, PP_MODULES_KNOWN);
-}
-
 void pp_interval_drain(bool final)
 {
     uint32_t wanted = PP_MODULES_WANTED;
     /* a process of which no sample was taken yet costs nothing */
     if (atomic_load(&pp_module_table) || atomic_load(&pp_capture.modules)) {
-        if (pp_modules_refresh())
-            modules_changed();
-        else
+        if (!pp_drain_refresh_modules())
             atomic_compare_exchange_strong(&pp_capture.modules, &wanted, PP_MODULES_CHECKED);
     }
     pp_drain(final);
     if (atomic_load(&pp_flush.life) < PP_FLUSH_LEAVES) /* no handler is to read what is found at the end */
         pp_context_facts_refresh(false);
     if (pp_modules_publish())
-        modules_changed();
+        pp_drain_modules_changed();
     pp_modules_reclaim(pp_handlers_quiet);
 }
 

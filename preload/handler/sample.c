@@ -204,6 +204,7 @@ static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint
         .by_ticks = !due_ns && !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed),
         .switches_ns = slot->thread.event_switches_ns,
         .task_frame = PP_NO_FRAME,
+        .unloads = atomic_load_explicit(&pp_unloads.ended, memory_order_acquire),
         .profiler_ns = atomic_load_explicit(&slot->thread.profiler_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),
@@ -222,7 +223,8 @@ static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint
                    .cache = &slot->scratch->rules,
                    .stopped = &slot->scratch->stopped,
                    .modules_checked =
-                       atomic_load_explicit(&pp_capture.modules, memory_order_relaxed) == PP_MODULES_CHECKED,
+                       atomic_load_explicit(&pp_capture.modules, memory_order_relaxed) == PP_MODULES_CHECKED &&
+                       !pp_modules_may_be_gone(),
                    .max = PP_MAX_NATIVE_FRAMES - PP_OUTER_NATIVE},
         .runs = slot->scratch->runs,
         .frames = slot->scratch->resolved,

@@ -14,12 +14,15 @@
 static void continue_walk(struct pp_native_stack *native)
 {
     while (native->continuable) {
+        const struct pp_walk_state *stopped = native->stopped;
         native->continuable = false;
-        if (!pp_module_add_stopped(native->frames[native->count - 1].ip, !native->stopped->exact))
+        if (!pp_module_add_stopped(stopped->exact ? stopped->pc : stopped->pc - 1, !stopped->exact))
             return;
         native->table = pp_modules_draft();
         if (native->table)
             pp_native_continue(native);
+        if (stopped->replaced)
+            native->continuable = false;
     }
 }
 
@@ -53,6 +56,7 @@ const struct pp_record_sample *pp_sample_finish(const struct pp_record_unfinishe
         .native = {.frames = frames,
                    .stopped = &stopped,
                    .copy = &copy,
+                   .unloads = head->unloads,
                    .max = record->native_max,
                    .count = head->native_frames,
                    .reason = head->native_reason,

@@ -10,6 +10,7 @@
 #include "../capture/python_walk.h"
 #include "../common/pseudo_frames.h"
 #include "../modules/jit_code.h"
+#include "../modules/modules.h"
 #include "../python/eval_ranges.h"
 #include "../python/greenlet_switch.h"
 #include "awaiting.h"
@@ -25,10 +26,26 @@ struct view {
     const struct pp_record_frame *python;
 };
 
+/* Returns the sample's native frames without those addresses that belonged to other modules than now. Valid until the
+ * next call. */
+static const uint64_t *present_frames(const struct pp_record_sample *sample)
+{
+    static uint64_t frames[PP_MAX_NATIVE_FRAMES];
+    const uint64_t *native = (const uint64_t *)(sample + 1);
+    if (sample->unloads >= pp_modules_newest())
+        return native;
+    for (unsigned i = 0; i < sample->native_frames; i++) {
+        const struct pp_module *module = pp_module_find(native[i] & PP_NATIVE_ADDRESS);
+        frames[i] = module && module->unloads > sample->unloads ? (native[i] & ~PP_NATIVE_ADDRESS) | PP_UNLOADED_CODE
+                                                                : native[i];
+    }
+    return frames;
+}
+
 static struct view view_of(const struct pp_record_sample *sample)
 {
-    struct view view = {.head = sample, .native = (const uint64_t *)(sample + 1)};
-    const uint8_t *runs = (const uint8_t *)(view.native + sample->native_frames);
+    struct view view = {.head = sample, .native = present_frames(sample)};
+    const uint8_t *runs = (const uint8_t *)((const uint64_t *)(sample + 1) + sample->native_frames);
     view.runs = (const struct pp_record_run *)runs;
     view.python =
         (const struct pp_record_frame *)(runs + ((sample->runs * sizeof(struct pp_record_run) + 7) & ~(size_t)7));
@@ -233,10 +250,11 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     if (i && pp_in_eval(view->native[i - 1]))
         return PP_HIDDEN_FRAME;
     enum pp_jit_result known = pp_jit_code_find(address, &name);
-    if (known == PP_JIT_UNKNOWN && i + 1u == view->head->native_frames)
+    bool unloaded = view->head->unloads < atomic_load(&pp_unloads.begun);
+    if (known == PP_JIT_UNKNOWN && !unloaded && i + 1u == view->head->native_frames)
         return pp_stack_native_frame(tables, address); /* nothing says that it is a JIT's */
     if (known != PP_JIT_NAMED)
-        return pp_frame_pseudo(tables, PP_PSEUDO_JIT);
+        return pp_frame_pseudo(tables, unloaded ? PP_PSEUDO_JIT_OR_UNLOADED : PP_PSEUDO_JIT);
     if (is_trampoline(&name) && view->head->python_frames)
         return PP_HIDDEN_FRAME;
     return pp_frame_native(tables, 0, address, pp_string_id(tables, name.text, name.length), address - name.start);

@@ -8,15 +8,19 @@
 
 #define MAX_NOTES 4096
 
-static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[PP_BUILD_ID_MAX])
+/* Returns its length, 0: there is none. *at: where it is. */
+static uint8_t read_build_id(const struct pp_loaded_object *object, uint8_t id[PP_BUILD_ID_MAX], uintptr_t *at)
 {
     uint8_t notes[MAX_NOTES], length = 0;
     for (unsigned i = 0; i < object->note_count && !length; i++) {
         size_t size = object->notes[i].end - object->notes[i].start;
         if (size > sizeof notes)
             size = sizeof notes;
-        if (pp_safe_copy(notes, object->notes[i].start, size))
-            length = pp_elf_build_id(notes, size, id, PP_BUILD_ID_MAX);
+        if (!pp_safe_copy(notes, object->notes[i].start, size))
+            continue;
+        length = pp_elf_build_id(notes, size, id, PP_BUILD_ID_MAX);
+        if (length)
+            *at = object->notes[i].start + (uintptr_t)((uint8_t *)memmem(notes, size, id, length) - notes);
     }
     return length;
 }
@@ -31,7 +35,7 @@ void pp_module_identify(struct pp_module *module)
     const struct pp_loaded_object *object = &module->private->object;
     if (module->private->identified)
         return;
-    module->build_id_length = read_build_id(object, module->build_id);
+    module->build_id_length = read_build_id(object, module->build_id, &module->private->build_id_at);
     if (defines(object, "_PyRuntime"))
         module->flags |= PP_MODULE_PYTHON;
     module->private->identified = true;
@@ -50,6 +54,7 @@ bool pp_module_matches(const struct pp_module *module, const struct pp_loaded_ob
         return true;
     /* Another file of this name may have been loaded at this address. */
     uint8_t id[PP_BUILD_ID_MAX];
-    uint8_t length = read_build_id(object, id);
+    uintptr_t at;
+    uint8_t length = read_build_id(object, id, &at);
     return length && length == module->build_id_length && memcmp(id, module->build_id, length) == 0;
 }

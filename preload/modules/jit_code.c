@@ -17,7 +17,7 @@ static struct pp_perf_map perf_map;
 static struct pp_gdb_jit gdb_jit;
 static uint32_t refreshes; /* so far */
 static bool refreshed;     /* since the last begin */
-static bool partly_read;   /* there is more in the perf map than was read */
+static bool partly_read;   /* there is more in the perf map than was read, or may have been */
 static bool outdated;      /* the parent had not read all of its map, which has nothing about this process */
 /* Set during a change: a fork in the middle leaves the child with half of it. */
 static _Atomic bool changing;
@@ -48,7 +48,8 @@ static void read_perf_map(void)
         pp_code_ranges_remove(&ranges, is_of_perf_map, NULL);
         result = pp_perf_map_read(&perf_map, path, &ranges, SOURCE_PERF_MAP, refreshes);
     }
-    partly_read = result == PP_PERF_MAP_PARTLY;
+    /* of a map that has been removed, what was added since the last refresh is unknown */
+    partly_read = result == PP_PERF_MAP_PARTLY || (result == PP_PERF_MAP_ABSENT && perf_map.offset);
 }
 
 static void refresh(void)

@@ -139,9 +139,9 @@ static bool read_others(const struct pp_known_objects *before, struct pp_loaded_
 
 bool pp_loaded_objects_read(const struct pp_known_objects *before, struct pp_loaded_objects *out)
 {
-    struct pp_loaded_objects now = {.known = false};
-    visit_objects(read_counts, &now);
-    if (!now.known || (now.adds == before->adds && now.subs == before->subs))
+    *out = (struct pp_loaded_objects){.known = false};
+    visit_objects(read_counts, out);
+    if (!out->known || (out->adds == before->adds && out->subs == before->subs))
         return false;
     return read_others(before->count ? before : NULL, out) || read_others(NULL, out);
 }

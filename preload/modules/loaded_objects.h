@@ -52,8 +52,8 @@ struct pp_known_objects {
  * read. */
 void pp_loaded_objects_set_gate(void (*enter)(void), void (*leave)(void));
 
-/* Copies the objects that are not known if adds and subs have changed, or all. False: they have not, or they are
- * unknown (no dl_iterate_phdr here, no memory). */
+/* Copies the objects that are not known if adds and subs have changed, or all. False: they have not, out->known is set;
+ * or they are unknown (no dl_iterate_phdr here, no memory). */
 bool pp_loaded_objects_read(const struct pp_known_objects *before, struct pp_loaded_objects *out);
 void pp_loaded_objects_free(struct pp_loaded_objects *objects);
 

@@ -20,6 +20,7 @@ struct pp_module_private {
     struct pp_elf_identity unwind_file; /* of the file that has .eh_frame as it is loaded; all zero: not known */
     bool unwind_in_memory;              /* no such file was found */
     _Atomic bool identified;
+    uintptr_t build_id_at; /* in memory; of an identified module that has one */
 
     /* Each flag is set last: after a fork in between, the work is repeated. */
     _Atomic bool symbols_tried;

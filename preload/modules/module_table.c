@@ -3,8 +3,10 @@
 #include "../base/arena.h"
 #include "../base/check.h"
 #include "../base/libc_kind.h"
+#include "../common/log_format.h"
 #include "module_list.h"
 #include <stdatomic.h>
+#include <string.h>
 
 #define MAX_TEXT ((uintptr_t)1 << 31) /* bytes of code: rows have 32-bit offsets, and compilers a limit of 2 GiB */
 
@@ -50,6 +52,8 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
     const struct pp_unwind_rows *rows = module->private->rows ? module->private->rows : &none;
     const struct pp_address_range *hdr = &module->private->object.eh_frame_hdr;
     uintptr_t size = module->end - module->start;
+    uint64_t id;
+    memcpy(&id, module->build_id, sizeof id);
     return (struct pp_module_range){
         .start = module->start,
         .end = module->end,
@@ -59,6 +63,10 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
         .rule_count = rows->rule_count,
+        .unloads = module->unloads,
+        .stays = module->flags & (PP_MODULE_MAIN | PP_MODULE_VDSO),
+        .id_at = module->build_id_length >= sizeof id ? module->private->build_id_at : 0,
+        .id = id,
         .without =
             (hdr->start == hdr->end && !pp_libc_kind.undescribed && !(PP_UNDESCRIBED_BYTES && size <= PP_SMALL_TEXT)) ||
             size >= MAX_TEXT,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static struct pp_known_objects known; /* the list; no adds: it is read again */
+static uint32_t newest;               /* unloads of the module that has the most */
 
 static struct pp_module *known_module(const struct pp_module_list *old, const struct pp_loaded_object *object,
                                       const char *name, bool nothing_unloaded)
@@ -15,6 +16,14 @@ static struct pp_module *known_module(const struct pp_module_list *old, const st
         if (old->modules[i]->start == object->text.start)
             return pp_module_matches(old->modules[i], object, name, nothing_unloaded) ? old->modules[i] : NULL;
     return NULL;
+}
+
+/* Of a new module: a module without a build-id is made again after each unload, though it mostly is the one it was. */
+static uint32_t unloads_of(const struct pp_module_list *old, const struct pp_loaded_object *object, const char *name,
+                           uint32_t now)
+{
+    const struct pp_module *before = known_module(old, object, name, true);
+    return before && before->private->identified && !before->build_id_length ? before->unloads : now;
 }
 
 /* Whether the list has the object. It is the first of the modules whose code begins after its first byte. */
@@ -63,7 +72,8 @@ static void drop_missing(struct pp_module_list *old, const struct pp_module_list
     pp_unmap(old, old->mapped);
 }
 
-static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old)
+static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old,
+                                        uint32_t unloads)
 {
     bool nothing_unloaded = objects->subs == known.subs;
     size_t mapped = sizeof(struct pp_module_list) + objects->count * sizeof(struct pp_module *);
@@ -81,27 +91,24 @@ static struct pp_module_list *make_list(const struct pp_loaded_objects *objects,
         if (object->text.start == object->text.end)
             continue;
         struct pp_module *module = known_module(old, object, name, nothing_unloaded);
-        if (!module)
-            module = pp_module_create(object, name);
+        if (!module && (module = pp_module_create(object, name)))
+            module->unloads = unloads_of(old, object, name, unloads);
+        newest = module && module->unloads > newest ? module->unloads : newest;
         if (module)
             insert(fresh, module);
     }
     return fresh;
 }
 
-static bool replace_list(const struct pp_loaded_objects *objects)
+static bool replace_list(const struct pp_loaded_objects *objects, uint32_t unloads)
 {
-    struct pp_module_list *old = pp_module_list(), *fresh = make_list(objects, old);
+    struct pp_module_list *old = pp_module_list(), *fresh = make_list(objects, old, unloads);
     if (!fresh)
         return false;
     pp_modules_forget_draft();
     pp_module_list_set(fresh);
     known = (struct pp_known_objects){objects->adds, objects->subs, fresh->count, is_known};
-    /* Without memory for a new table the old one still names what is gone: nothing is freed until the next refresh. */
-    struct pp_module_table *table = pp_module_table_make(fresh, true);
-    if (!table)
-        return true;
-    pp_module_table_publish(table);
+    pp_module_table_publish(pp_module_table_make(fresh, true)); /* none, without memory */
     if (old)
         drop_missing(old, fresh);
     return true;
@@ -110,11 +117,18 @@ static bool replace_list(const struct pp_loaded_objects *objects)
 bool pp_modules_refresh(void)
 {
     struct pp_loaded_objects objects;
-    if (!pp_loaded_objects_read(&known, &objects))
-        return false;
-    bool changed = replace_list(&objects);
-    pp_loaded_objects_free(&objects);
+    uint32_t ended = atomic_load(&pp_unloads.ended), begun = atomic_load(&pp_unloads.begun);
+    bool read = pp_loaded_objects_read(&known, &objects), changed = read && replace_list(&objects, begun);
+    if (read)
+        pp_loaded_objects_free(&objects);
+    if (changed || (!read && objects.known))
+        atomic_store(&pp_unloads.known, ended);
     return changed;
+}
+
+uint32_t pp_modules_newest(void)
+{
+    return newest;
 }
 
 struct pp_module *pp_module_find(uintptr_t address)
@@ -145,6 +159,8 @@ void pp_modules_after_fork(void)
      * counts were stored is read again. */
     const struct pp_module_list *modules = pp_module_list();
     known = (struct pp_known_objects){0};
+    atomic_store(&pp_unloads.ended,
+                 atomic_load(&pp_unloads.begun)); /* what other threads were at does not go on here */
     pp_modules_forget_files();
     pp_fde_after_fork();
     for (size_t i = 0; modules && i < modules->count; i++)

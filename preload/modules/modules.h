@@ -20,6 +20,7 @@ struct pp_module {
     uintptr_t bias;                /* dlpi_addr: address of the process - bias = address in the file's terms */
     uint64_t text_file_offset;     /* of `start` */
     uint64_t tls_module, tls_size; /* of its thread-local block: the number in a DTV, 0: it has none */
+    uint32_t unloads;              /* calls of dlclose that had begun when it was found (capture/unwind_table.h) */
     const char *path;              /* absolute; the executable's own path for the main program, "[vdso]" */
     /* Of modules that pp_module_find has returned: */
     uint8_t build_id[PP_BUILD_ID_MAX];
@@ -36,7 +37,7 @@ struct pp_module {
 
 /* Checks whether objects were loaded or unloaded since the last call (dlpi_adds, dlpi_subs), updates the list and
  * publishes pp_module_table. Cheap when nothing changed. Returns whether the list changed: unloaded modules are no
- * longer found then. */
+ * longer found then. Tables and modules hold as capture/unwind_table.h says. */
 bool pp_modules_refresh(void);
 
 /* Compiles the rows of the function that holds the address, if no sample has met it before. True: pp_modules_draft()
@@ -55,6 +56,10 @@ bool pp_modules_publish(void);
 
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);
+
+/* Returns the most `unloads` that a module in the list has: samples that have as many need not be compared with each.
+ */
+uint32_t pp_modules_newest(void);
 
 /* Calls each for all known modules. */
 void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg);

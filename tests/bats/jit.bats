@@ -70,6 +70,31 @@ share_of() {
     "$PYPROF" export pyprof.out --native=all --format speedscope | grep -q '"name":"second","file":"jit"'
 }
 
+# What was added to it after the last flush is unknown.
+@test "a map of names that is removed before the end names nothing that may have been replaced since" {
+    profiled "$PYTHON" -c '
+import os, sys
+sys.argv = ["", "0.01"]
+exec(open(os.environ["WORKLOADS"] + "/made_jit.py").read())
+run(make("early", 2048), 1.5)
+for i in range(20):
+    run(make("late%d" % i, 2048), 0.02)
+    if i == 4:
+        try:
+            os.execv("/", ["/"]) # which fails after all samples are written
+        except OSError:
+            pass
+os.unlink(PATH)' >truth.txt
+    collapsed >stacks.txt
+    awk '
+        /early \(jit\)/ { early += $NF }
+        match($0, /late[0-9]+ \(jit\)/) { late[substr($0, RSTART, RLENGTH)] += $NF }
+        END {
+            for (name in late) if (late[name] > 80000000) { print name " has " late[name]; exit 1 }
+            if (!early) { print "early has no name"; exit 1 }
+        }' stacks.txt
+}
+
 # A process with the same pid has left names for all addresses; the program's own come after them.
 @test "names that a dead process of the same pid has left name nothing" {
     # shellcheck disable=SC2016

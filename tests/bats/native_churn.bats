@@ -54,6 +54,29 @@ whole_stacks() {
     /usr/bin/python3 "$ROOT/tests/oracles/modules.py" maps.txt truth.txt "${logs[@]}"
 }
 
+@test "libraries at addresses of others that were closed within a second: no sample has another's functions" {
+    local i
+    for i in {1..8}; do # with the same code, so that each fits where another was
+        gcc -O1 -g -shared -fPIC -DSIZE=3001 -Dplug_work="plug${i}_work" -Dspin="plug${i}_spin" -o "plug$i.so" "$WORKLOADS/lib/plug.c"
+    done
+    rm -rf pyprof.out
+    PYPROF_HZ=1000 profiled "$PYTHON" "$WORKLOADS/address_reuse.py" "$PWD" >addresses.txt
+    [ "$(sort addresses.txt | uniq -d | wc -l)" -gt 0 ] || fail "no library came to another's address"
+    adds_up
+    collapsed >stacks.txt
+    awk '
+        match($0, /caller[1-8] /) { own = "plug" substr($0, RSTART + 6, 1) "_"; called += $NF }
+        /caller/ && /plug[1-8]_/ {
+            match($0, /plug[1-8]_.*/)
+            rest = substr($0, RSTART)
+            all = gsub(/plug[1-8]_/, "&", rest)
+            if (gsub(own, "&", rest) != all) { print "wrong: " $0; exit 1 }
+            named += $NF
+        }
+        # the last one stays for longer than a flush
+        END { if (named < 0.15 * called) { print named " of " called " ns have names"; exit 1 } }' stacks.txt
+}
+
 # Whether an interpreter that was not started yet has been is asked once a second.
 @test "a loaded interpreter that was never started, whose file has been truncated" {
     gcc -shared -fPIC -O1 -o libfake.so -DVERSION=0x040000f0 "$WORKLOADS/lib/fake_python.c" -lpthread

@@ -224,6 +224,61 @@ TEST(unloaded_while_met)
     }
 }
 
+/* Closes a library as the program does. */
+static void unload(void *handle)
+{
+    atomic_fetch_add(&pp_unloads.begun, 1);
+    assert_int_equal(dlclose(handle), 0);
+    atomic_fetch_add(&pp_unloads.ended, 1);
+}
+
+TEST(modules_may_be_gone_until_it_is_known_what_was_unloaded)
+{
+    void *handle;
+    load(LIBRARY, &handle);
+    pp_modules_refresh();
+    assert_false(pp_modules_may_be_gone());
+    atomic_fetch_add(&pp_unloads.begun, 1);
+    assert_true(pp_modules_may_be_gone());
+    assert_false(pp_modules_refresh());
+    assert_true(pp_modules_may_be_gone()); /* it may be unloaded at any moment */
+    atomic_fetch_add(&pp_unloads.ended, 1);
+    assert_true(pp_modules_may_be_gone());
+    assert_false(pp_modules_refresh()); /* it was loaded twice, say */
+    assert_false(pp_modules_may_be_gone());
+    unload(handle);
+    assert_true(pp_modules_may_be_gone());
+    assert_true(pp_modules_refresh());
+    assert_false(pp_modules_may_be_gone());
+}
+
+TEST(a_module_at_the_place_of_another_is_newer)
+{
+    void *handle, *again;
+    uintptr_t address = load(LIBRARY, &handle), stays = libc_function("qsort"), other = 0;
+    pp_modules_refresh();
+    uint32_t sample = atomic_load(&pp_unloads.ended), present = pp_module_find(stays)->unloads;
+    assert_true(pp_module_find(address)->unloads <= sample);
+    unload(handle);
+    for (unsigned i = 0; i < TRIES && (other = load(without_id, &again)) != address; i++)
+        unload(again);
+    assert_int_equal(other, address);
+    assert_true(pp_modules_refresh());
+    uint32_t newer = pp_module_find(address)->unloads;
+    assert_true(newer > sample);
+    assert_int_equal(newer, atomic_load(&pp_unloads.ended));
+    assert_int_equal(newer, pp_modules_newest());
+    assert_int_equal(pp_module_find(stays)->unloads, present);
+    /* without a build-id it is made again after another is unloaded, and as old */
+    assert_true(pp_module_add_sampled(address));
+    load("libBrokenLocale.so.1", &handle);
+    pp_modules_refresh();
+    unload(handle);
+    assert_true(pp_modules_refresh());
+    assert_int_equal(pp_module_find(address)->unloads, newer);
+    unload(again);
+}
+
 /* A thread has none of the program's descriptors then. Returns the place that fails, 0: none. */
 static int meet_beside_a_file(unsigned loaded, unsigned changes, bool deleted)
 {

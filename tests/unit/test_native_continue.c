@@ -305,6 +305,49 @@ AT_BOTTOM(stop_everywhere)
 }
 
 /* As the flush thread continues when each function is compiled only when its turn comes. */
+static void set_unloads(struct pp_module_table *table, uint32_t unloads)
+{
+    for (uint32_t i = 0; i < table->count; i++)
+        table->ranges[i].unloads = unloads;
+}
+
+/* A handler knows a module that may be gone by its build-id; else the flush thread goes on only by those that are as
+ * new as the sample. */
+AT_BOTTOM(stop_at_other_modules)
+{
+    struct pp_native_frame frames[FRAMES];
+    struct pp_walk_state stopped, state;
+    free(meet_all(context));
+    pp_modules_publish();
+    struct pp_module_table *all = copy_table(atomic_load(&pp_module_table)), *other = copy_table(all);
+    for (uint32_t i = 0; i < other->count; i++) {
+        other->ranges[i].stays = false;
+        other->ranges[i].id++;
+    }
+    atomic_fetch_add(&pp_unloads.begun, 1);
+    struct pp_native_stack stack = walk_by(all, context, frames, &stopped);
+    assert_whole(&stack);
+    stack = walk_by(other, context, frames, &stopped);
+    atomic_fetch_sub(&pp_unloads.begun, 1);
+    assert_int_equal(stack.count, 1);
+    assert_int_equal(frames[0].ip, PP_UNLOADED_CODE);
+    assert_true(stopped.replaced && stack.continuable && stack.reason == PP_REASON_NATIVE_NO_MODULE);
+    struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
+    for (uint32_t unloads = 4; unloads <= 6; unloads++) {
+        struct pp_native_stack more = stack;
+        more.unloads = 5;
+        set_unloads(all, unloads);
+        state = stopped;
+        continue_by(all, &more, &copy, &state);
+        if (unloads == 5)
+            assert_whole(&more);
+        else
+            assert_true(more.count == 1 && frames[0].ip == PP_UNLOADED_CODE);
+    }
+    free(all);
+    free(other);
+}
+
 AT_BOTTOM(stop_again_and_again)
 {
     struct pp_native_frame frames[FRAMES];

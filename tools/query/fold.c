@@ -20,7 +20,7 @@ static enum role role_of(const struct pt_profile *profile, const struct pt_frame
         return SHOWN;
     const char *text = pt_string(profile, frame->subject);
     return strncmp(text, PP_PSEUDO_NATIVE_TRUNCATED, sizeof PP_PSEUDO_NATIVE_TRUNCATED - 1) == 0 ? NATIVE_MARK
-           : strcmp(text, PP_PSEUDO_JIT) == 0                                                    ? LIBRARY
+           : strcmp(text, PP_PSEUDO_JIT) == 0 || strcmp(text, PP_PSEUDO_JIT_OR_UNLOADED) == 0    ? LIBRARY
            : pt_is_task(text)                                                                    ? TASK
            : strcmp(text, PP_PSEUDO_AWAITED) == 0                                                ? AWAITED
                                                                                                  : SHOWN;
