@@ -23,12 +23,13 @@ struct walk {
     struct pp_native_links *links;       /* of the last walk, and this one's; NULL: none */
     const struct pp_module_range *range; /* the last range found: most steps stay in it */
     uint32_t row;                        /* and row */
-    uint32_t unloads;                    /* of the sample: the flush thread's walk */
     struct pp_stack_copy *stack;         /* NULL: the stack itself is walked */
     struct pp_walk_state at;
     unsigned copy_count;
-    bool outdated;        /* modules of the table may be gone: the handler's walk */
-    uintptr_t copy_start; /* 0: no copy yet */
+    bool outdated;              /* modules of the table may be gone: the handler's walk */
+    bool settled;               /* none is newer than the sample: the flush thread's */
+    struct pp_module_time time; /* of the sample, where it is not settled */
+    uintptr_t copy_start;       /* 0: no copy yet */
     uintptr_t copy[COPY_BYTES / WORD];
 };
 
@@ -81,9 +82,9 @@ static void enter_stack(struct walk *walk, uintptr_t sp)
     walk->at.readable = sp < walk->at.top && walk->at.top >= WORD;
 }
 
-/* Whether the module of the table was there when the sample was taken. A handler knows it by its build-id; the flush
- * thread has newer modules, of which one is the sample's that no call of dlclose separates from it. async-signal-safe.
- */
+/* Whether the module of the table was there when the sample was taken. A handler knows it by its build-id. What a
+ * handler did not know is of a module that the flush thread has found after the last call of dlclose.
+ * async-signal-safe. */
 static bool was_there(struct walk *walk, const struct pp_module_range *range)
 {
     uint64_t id;
@@ -92,7 +93,8 @@ static bool was_there(struct walk *walk, const struct pp_module_range *range)
             !range->stays &&
             (!range->id_at || !pp_safe_read(pp_sys_getpid(), &id, range->id_at, sizeof id) || id != range->id);
     else
-        walk->at.replaced = range->unloads > walk->unloads || (walk->at.replaced && range->unloads < walk->unloads);
+        walk->at.replaced = !walk->settled && (walk->at.replaced ? range->since.unloads != walk->time.unloads
+                                                                 : pp_is_newer(range->since, walk->time));
     return !walk->at.replaced;
 }
 

@@ -137,7 +137,8 @@ static inline void use_table(struct walk *walk, const struct pp_native_stack *st
 {
     walk->outdated = !stack->table && pp_modules_may_be_gone();
     walk->table = stack->table ? stack->table : atomic_load_explicit(&pp_module_table, memory_order_acquire);
-    walk->unloads = stack->table ? stack->unloads : UINT32_MAX;
+    walk->settled = !stack->table || stack->settled;
+    walk->time = stack->time;
     walk->cache = walk->outdated ? NULL : stack->cache;
 }
 

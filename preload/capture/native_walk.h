@@ -81,7 +81,8 @@ struct pp_native_stack {
     bool modules_checked;           /* walks that end outside all modules are not continued: it is a JIT's code */
     /* What pp_native_continue walks by, NULL otherwise: handlers use the published table and the stack itself. */
     const struct pp_module_table *table;
-    uint32_t unloads; /* of the sample: modules with more are newer than its addresses */
+    struct pp_module_time time; /* of the sample */
+    bool settled;               /* nothing was unloaded since: all modules of the table hold */
     struct pp_stack_copy *copy;
     unsigned max, count;     /* of a stack deeper than max the outer frames are left out */
     uintptr_t stack_low;     /* set by the caller: lowest address of the thread's own stack, 0 if unknown */

@@ -117,7 +117,7 @@ struct pp_record_sample {
     uint32_t voluntary, involuntary;
     uint32_t contexts; /* 1 << enum pp_context_kind of those that could be read: the last record says what they are;
                           and PP_SELECTED */
-    uint32_t unloads;  /* calls of dlclose that had ended (unwind_table.h) */
+    struct pp_module_time time;
     uint64_t counted_ns;
     uint64_t unix_ns; /* when it was taken; 0: its trace is not selected */
     /* then uint64_t native[native_frames], pp_record_run[runs] (padded to 8), pp_record_frame[python_frames] */

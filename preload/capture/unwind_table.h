@@ -8,20 +8,20 @@
  * thread's slot has been seen outside the handler after the new pointer was stored (pp_modules_reclaim). Published
  * tables and rows are never written.
  *
- * An address may have another module only after a call of dlclose, so three counts of these calls tell what a table and
- * a module hold for:
+ * An address may have another module only after the loader has unloaded one, which no thread of ours sees when it
+ * happens. Two counts tell what a table and a module hold for: calls of dlclose, that have begun and that have ended,
+ * and readings of the loader's list, each of which finds how much was ever unloaded.
  *
- *              dlclose            refresh             dlclose
- *     begun  0 | 1 . . . . . . . . . | . . . . . . . . . | 2
- *     ended  0 . . | 1 . . . . . . . | . . . . . . . . . . . | 2
- *     known                          ended: 1
- *     module.unloads, of modules that were not there before  begun: 1
- *     a sample's unloads                                     ended
+ *                reading 7        dlclose          sample, 1 ended     reading 8
+ *     ----------------|------------[=====]---------------*------------------|------------>
+ *     begun, ended    0            1     1                                  1
+ *     known           0 (ended)                                             1
+ *     new modules     since {0 begun, reading 7}                            since {1, 8}
  *
  * While `known` is below `begun`, a handler takes only those modules of the table as present that have their build-id
- * in memory. A module holds for what a handler did not know if the sample's unloads are not below the module's. Both
- * compare what had begun with what had ended, so that a call in between counts on either side. No sample is named by
- * modules that were read before a call of dlclose that had ended before the sample.
+ * in memory. The flush thread names a sample by modules that it has read after all calls that had ended before the
+ * sample. If nothing was unloaded from the reading before the sample on, all of them hold. Else a module is newer than
+ * the sample if it was neither there at that reading nor found before the calls that have begun since the sample.
  *
  * A row holds the rule from its pc up to the next row's. Modules have far fewer different rules (some hundreds) than
  * rows, so a row is 8 bytes and the rules in use stay in the CPU's caches.
@@ -79,6 +79,17 @@ struct pp_unwind_rule {
     int16_t lowest;
 };
 
+/* A point in time: of a sample, or from which on a module is known. */
+struct pp_module_time {
+    uint32_t unloads;  /* calls of dlclose that had ended, or, of a module, had begun */
+    uint32_t readings; /* of the loader's list */
+};
+
+static inline bool pp_is_newer(struct pp_module_time module, struct pp_module_time sample)
+{
+    return module.readings > sample.readings && module.unloads > sample.unloads;
+}
+
 struct pp_module_range {
     uintptr_t start, end; /* executable segments, lowest to highest address */
     const struct pp_unwind_row *rows;
@@ -88,9 +99,9 @@ struct pp_module_range {
     uint32_t block_shift;
     uint32_t row_count; /* 0: no function of it was met yet */
     uint32_t rule_count;
-    uint32_t unloads; /* of the module */
-    bool without;     /* it has no unwind information */
-    bool stays;       /* it is never unloaded */
+    struct pp_module_time since;
+    bool without; /* it has no unwind information */
+    bool stays;   /* it is never unloaded */
     /* Of its build-id. id_at 0: it has none. */
     uintptr_t id_at;
     uint64_t id;
@@ -107,12 +118,21 @@ struct pp_module_table {
 /* Written by modules/ only; NULL before the first scan. A child of fork keeps its parent's. */
 extern const struct pp_module_table *_Atomic pp_module_table;
 
-/* Calls of dlclose: interpose/dlclose.c counts them, modules/ writes `known` and, in a child of fork, `ended`. */
+/* interpose/dlclose.c counts calls of dlclose; modules/ writes the rest and, in a child of fork, `ended`. */
 struct pp_unloads {
     _Atomic uint32_t begun, ended;
     _Atomic uint32_t known; /* `ended`, before the modules were read that the table, or a later one, has */
+    _Atomic uint32_t readings;
+    _Atomic uint32_t forks; /* this process is the child of so many: what its parent had begun does not end here */
 };
 extern struct pp_unloads pp_unloads;
+
+/* async-signal-safe. */
+static inline struct pp_module_time pp_module_time_now(void)
+{
+    return (struct pp_module_time){atomic_load_explicit(&pp_unloads.ended, memory_order_acquire),
+                                   atomic_load_explicit(&pp_unloads.readings, memory_order_acquire)};
+}
 
 /* Whether the table that is loaded next may have modules that are no longer there. async-signal-safe. */
 static inline bool pp_modules_may_be_gone(void)

@@ -87,7 +87,7 @@ static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *
 /* Names samples by modules that were read after all that was unloaded before them. */
 static void refresh_for(const struct pp_record_sample *record)
 {
-    if (record->unloads > atomic_load(&pp_unloads.known))
+    if (record->time.unloads > atomic_load(&pp_unloads.known))
         pp_drain_refresh_modules();
 }
 

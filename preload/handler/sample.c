@@ -204,7 +204,7 @@ static bool build_sample(struct pp_slot *slot, const ucontext_t *registers, uint
         .by_ticks = !due_ns && !atomic_load_explicit(&slot->thread.event_period_ns, memory_order_relaxed),
         .switches_ns = slot->thread.event_switches_ns,
         .task_frame = PP_NO_FRAME,
-        .unloads = atomic_load_explicit(&pp_unloads.ended, memory_order_acquire),
+        .time = pp_module_time_now(),
         .profiler_ns = atomic_load_explicit(&slot->thread.profiler_ns, memory_order_relaxed),
         .lost_ns = atomic_load_explicit(&slot->thread.lost_ns, memory_order_relaxed),
         .lost_samples = atomic_load_explicit(&slot->thread.lost_samples, memory_order_relaxed),

@@ -13,8 +13,10 @@ PP_EXPORT int dlclose(void *library)
         errno = ENOSYS;
         return -1;
     }
+    uint32_t forks = atomic_load(&pp_unloads.forks);
     atomic_fetch_add(&pp_unloads.begun, 1);
     int result = closes(library);
-    atomic_fetch_add(&pp_unloads.ended, 1);
+    if (forks == atomic_load(&pp_unloads.forks)) /* a destructor may have forked, and this be the child */
+        atomic_fetch_add(&pp_unloads.ended, 1);
     return result;
 }

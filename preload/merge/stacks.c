@@ -32,12 +32,13 @@ static const uint64_t *present_frames(const struct pp_record_sample *sample)
 {
     static uint64_t frames[PP_MAX_NATIVE_FRAMES];
     const uint64_t *native = (const uint64_t *)(sample + 1);
-    if (sample->unloads >= pp_modules_newest())
+    if (pp_modules_hold_for(sample->time))
         return native;
     for (unsigned i = 0; i < sample->native_frames; i++) {
         const struct pp_module *module = pp_module_find(native[i] & PP_NATIVE_ADDRESS);
-        frames[i] = module && module->unloads > sample->unloads ? (native[i] & ~PP_NATIVE_ADDRESS) | PP_UNLOADED_CODE
-                                                                : native[i];
+        frames[i] = module && pp_is_newer(module->since, sample->time)
+                        ? (native[i] & ~PP_NATIVE_ADDRESS) | PP_UNLOADED_CODE
+                        : native[i];
     }
     return frames;
 }
@@ -250,7 +251,7 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     if (i && pp_in_eval(view->native[i - 1]))
         return PP_HIDDEN_FRAME;
     enum pp_jit_result known = pp_jit_code_find(address, &name);
-    bool unloaded = view->head->unloads < atomic_load(&pp_unloads.begun);
+    bool unloaded = address == PP_UNLOADED_CODE || !pp_modules_hold_for(view->head->time);
     if (known == PP_JIT_UNKNOWN && !unloaded && i + 1u == view->head->native_frames)
         return pp_stack_native_frame(tables, address); /* nothing says that it is a JIT's */
     if (known != PP_JIT_NAMED)

@@ -63,7 +63,7 @@ struct pp_module_range pp_module_range_of(const struct pp_module *module)
         .block_shift = rows->block_shift,
         .row_count = rows->row_count,
         .rule_count = rows->rule_count,
-        .unloads = module->unloads,
+        .since = module->since,
         .stays = module->flags & (PP_MODULE_MAIN | PP_MODULE_VDSO),
         .id_at = module->build_id_length >= sizeof id ? module->private->build_id_at : 0,
         .id = id,

@@ -7,7 +7,10 @@
 #include <string.h>
 
 static struct pp_known_objects known; /* the list; no adds: it is read again */
-static uint32_t newest;               /* unloads of the module that has the most */
+/* How much was ever unloaded, by the last reading, and the first one that found so much. */
+static unsigned long long unloaded;
+static uint32_t unloaded_reading;
+static uint32_t begun_before; /* calls of dlclose that had begun at the last reading */
 
 static struct pp_module *known_module(const struct pp_module_list *old, const struct pp_loaded_object *object,
                                       const char *name, bool nothing_unloaded)
@@ -19,11 +22,11 @@ static struct pp_module *known_module(const struct pp_module_list *old, const st
 }
 
 /* Of a new module: a module without a build-id is made again after each unload, though it mostly is the one it was. */
-static uint32_t unloads_of(const struct pp_module_list *old, const struct pp_loaded_object *object, const char *name,
-                           uint32_t now)
+static struct pp_module_time since_of(const struct pp_module_list *old, const struct pp_loaded_object *object,
+                                      const char *name, struct pp_module_time now)
 {
     const struct pp_module *before = known_module(old, object, name, true);
-    return before && before->private->identified && !before->build_id_length ? before->unloads : now;
+    return before && before->private->identified && !before->build_id_length ? before->since : now;
 }
 
 /* Whether the list has the object. It is the first of the modules whose code begins after its first byte. */
@@ -73,7 +76,7 @@ static void drop_missing(struct pp_module_list *old, const struct pp_module_list
 }
 
 static struct pp_module_list *make_list(const struct pp_loaded_objects *objects, const struct pp_module_list *old,
-                                        uint32_t unloads)
+                                        struct pp_module_time now)
 {
     bool nothing_unloaded = objects->subs == known.subs;
     size_t mapped = sizeof(struct pp_module_list) + objects->count * sizeof(struct pp_module *);
@@ -92,17 +95,16 @@ static struct pp_module_list *make_list(const struct pp_loaded_objects *objects,
             continue;
         struct pp_module *module = known_module(old, object, name, nothing_unloaded);
         if (!module && (module = pp_module_create(object, name)))
-            module->unloads = unloads_of(old, object, name, unloads);
-        newest = module && module->unloads > newest ? module->unloads : newest;
+            module->since = since_of(old, object, name, now);
         if (module)
             insert(fresh, module);
     }
     return fresh;
 }
 
-static bool replace_list(const struct pp_loaded_objects *objects, uint32_t unloads)
+static bool replace_list(const struct pp_loaded_objects *objects, struct pp_module_time now)
 {
-    struct pp_module_list *old = pp_module_list(), *fresh = make_list(objects, old, unloads);
+    struct pp_module_list *old = pp_module_list(), *fresh = make_list(objects, old, now);
     if (!fresh)
         return false;
     pp_modules_forget_draft();
@@ -114,21 +116,44 @@ static bool replace_list(const struct pp_loaded_objects *objects, uint32_t unloa
     return true;
 }
 
+/* Returns from when on the modules are known that a reading finds. What was unloaded past our dlclose, by libc itself
+ * or by a library that does not call ours, was at an unknown time since the last reading. */
+static struct pp_module_time time_of_reading(uint32_t begun, unsigned long long subs)
+{
+    struct pp_module_time time = {begun, atomic_load(&pp_unloads.readings) + 1};
+    if (subs != unloaded && (time.readings > 1 || begun)) {
+        unloaded_reading = time.readings;
+        if (begun == begun_before)
+            time.unloads = UINT32_MAX;
+    }
+    unloaded = subs;
+    begun_before = begun;
+    return time;
+}
+
 bool pp_modules_refresh(void)
 {
     struct pp_loaded_objects objects;
     uint32_t ended = atomic_load(&pp_unloads.ended), begun = atomic_load(&pp_unloads.begun);
-    bool read = pp_loaded_objects_read(&known, &objects), changed = read && replace_list(&objects, begun);
+    bool read = pp_loaded_objects_read(&known, &objects);
+    if (!read && !objects.known)
+        return false;
+    struct pp_module_time now = time_of_reading(begun, objects.subs);
+    bool changed = read && replace_list(&objects, now);
     if (read)
         pp_loaded_objects_free(&objects);
-    if (changed || (!read && objects.known))
-        atomic_store(&pp_unloads.known, ended);
+    if (read && !changed) {
+        unloaded = ~unloaded; /* no memory: the next reading finds the change */
+        return false;
+    }
+    atomic_store(&pp_unloads.known, ended);
+    atomic_store(&pp_unloads.readings, now.readings);
     return changed;
 }
 
-uint32_t pp_modules_newest(void)
+bool pp_modules_hold_for(struct pp_module_time time)
 {
-    return newest;
+    return time.readings >= unloaded_reading;
 }
 
 struct pp_module *pp_module_find(uintptr_t address)
@@ -159,6 +184,7 @@ void pp_modules_after_fork(void)
      * counts were stored is read again. */
     const struct pp_module_list *modules = pp_module_list();
     known = (struct pp_known_objects){0};
+    atomic_fetch_add(&pp_unloads.forks, 1);
     atomic_store(&pp_unloads.ended,
                  atomic_load(&pp_unloads.begun)); /* what other threads were at does not go on here */
     pp_modules_forget_files();

@@ -8,6 +8,7 @@
 #define PP_MODULES_H
 
 #include "../arch/arch.h"
+#include "../capture/unwind_table.h"
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,7 +21,7 @@ struct pp_module {
     uintptr_t bias;                /* dlpi_addr: address of the process - bias = address in the file's terms */
     uint64_t text_file_offset;     /* of `start` */
     uint64_t tls_module, tls_size; /* of its thread-local block: the number in a DTV, 0: it has none */
-    uint32_t unloads;              /* calls of dlclose that had begun when it was found (capture/unwind_table.h) */
+    struct pp_module_time since;   /* capture/unwind_table.h */
     const char *path;              /* absolute; the executable's own path for the main program, "[vdso]" */
     /* Of modules that pp_module_find has returned: */
     uint8_t build_id[PP_BUILD_ID_MAX];
@@ -57,9 +58,9 @@ bool pp_modules_publish(void);
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);
 
-/* Returns the most `unloads` that a module in the list has: samples that have as many need not be compared with each.
- */
-uint32_t pp_modules_newest(void);
+/* Whether nothing was unloaded between the last reading before this time and the last one of all: then the modules of
+ * the list are those that were there. */
+bool pp_modules_hold_for(struct pp_module_time time);
 
 /* Calls each for all known modules. */
 void pp_modules_each(void (*each)(struct pp_module *module, void *arg), void *arg);

@@ -252,31 +252,75 @@ TEST(modules_may_be_gone_until_it_is_known_what_was_unloaded)
     assert_false(pp_modules_may_be_gone());
 }
 
+static struct pp_module_time since_of(uintptr_t address)
+{
+    return pp_module_find(address)->since;
+}
+
 TEST(a_module_at_the_place_of_another_is_newer)
 {
     void *handle, *again;
     uintptr_t address = load(LIBRARY, &handle), stays = libc_function("qsort"), other = 0;
     pp_modules_refresh();
-    uint32_t sample = atomic_load(&pp_unloads.ended), present = pp_module_find(stays)->unloads;
-    assert_true(pp_module_find(address)->unloads <= sample);
+    struct pp_module_time before = pp_module_time_now();
+    assert_true(pp_modules_hold_for(before));
+    assert_false(pp_is_newer(since_of(address), before));
     unload(handle);
     for (unsigned i = 0; i < TRIES && (other = load(without_id, &again)) != address; i++)
         unload(again);
     assert_int_equal(other, address);
+    struct pp_module_time loaded = pp_module_time_now();
     assert_true(pp_modules_refresh());
-    uint32_t newer = pp_module_find(address)->unloads;
-    assert_true(newer > sample);
-    assert_int_equal(newer, atomic_load(&pp_unloads.ended));
-    assert_int_equal(newer, pp_modules_newest());
-    assert_int_equal(pp_module_find(stays)->unloads, present);
+    assert_false(pp_modules_hold_for(before) || pp_modules_hold_for(loaded));
+    assert_true(pp_is_newer(since_of(address), before));
+    assert_false(pp_is_newer(since_of(address), loaded));
+    assert_false(pp_is_newer(since_of(stays), before));
+    assert_true(pp_modules_hold_for(pp_module_time_now()));
     /* without a build-id it is made again after another is unloaded, and as old */
+    struct pp_module_time since = since_of(address);
     assert_true(pp_module_add_sampled(address));
     load("libBrokenLocale.so.1", &handle);
     pp_modules_refresh();
     unload(handle);
     assert_true(pp_modules_refresh());
-    assert_int_equal(pp_module_find(address)->unloads, newer);
+    assert_memory_equal(&pp_module_find(address)->since, &since, sizeof since);
     unload(again);
+}
+
+TEST(what_unloads_nothing_makes_no_module_newer)
+{
+    void *first, *second;
+    load(LIBRARY, &first);
+    load(LIBRARY, &second);
+    pp_modules_refresh();
+    struct pp_module_time before = pp_module_time_now();
+    unload(second);
+    pp_modules_refresh();
+    assert_true(pp_modules_hold_for(before));
+    /* a destructor jumps out of the call, which does not end */
+    atomic_fetch_add(&pp_unloads.begun, 1);
+    unload(first);
+    load(without_id, &second);
+    pp_modules_refresh();
+    assert_false(pp_modules_hold_for(before));
+    assert_true(pp_modules_hold_for(pp_module_time_now()));
+    assert_true(pp_modules_may_be_gone());
+    atomic_fetch_sub(&pp_unloads.begun, 1);
+    unload(second);
+}
+
+TEST(what_is_unloaded_past_our_dlclose_is_noticed)
+{
+    void *handle, *other;
+    load(LIBRARY, &handle);
+    pp_modules_refresh();
+    struct pp_module_time before = pp_module_time_now();
+    assert_int_equal(dlclose(handle), 0);
+    uintptr_t address = load(without_id, &other);
+    assert_true(pp_modules_refresh());
+    assert_false(pp_modules_hold_for(before));
+    assert_true(pp_is_newer(since_of(address), before));
+    unload(other);
 }
 
 /* A thread has none of the program's descriptors then. Returns the place that fails, 0: none. */

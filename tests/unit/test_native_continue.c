@@ -305,10 +305,10 @@ AT_BOTTOM(stop_everywhere)
 }
 
 /* As the flush thread continues when each function is compiled only when its turn comes. */
-static void set_unloads(struct pp_module_table *table, uint32_t unloads)
+static void set_since(struct pp_module_table *table, struct pp_module_time since)
 {
     for (uint32_t i = 0; i < table->count; i++)
-        table->ranges[i].unloads = unloads;
+        table->ranges[i].since = since;
 }
 
 /* A handler knows a module that may be gone by its build-id; else the flush thread goes on only by those that are as
@@ -333,17 +333,19 @@ AT_BOTTOM(stop_at_other_modules)
     assert_int_equal(frames[0].ip, PP_UNLOADED_CODE);
     assert_true(stopped.replaced && stack.continuable && stack.reason == PP_REASON_NATIVE_NO_MODULE);
     struct pp_stack_copy copy = copy_stack(&stopped, COPY_MAX, true);
-    for (uint32_t unloads = 4; unloads <= 6; unloads++) {
-        struct pp_native_stack more = stack;
-        more.unloads = 5;
-        set_unloads(all, unloads);
-        state = stopped;
-        continue_by(all, &more, &copy, &state);
-        if (unloads == 5)
-            assert_whole(&more);
-        else
-            assert_true(more.count == 1 && frames[0].ip == PP_UNLOADED_CODE);
-    }
+    for (uint32_t unloads = 4; unloads <= 6; unloads++)
+        for (unsigned settled = 0; settled < 2; settled++) {
+            struct pp_native_stack more = stack;
+            more.time = (struct pp_module_time){5, 5};
+            more.settled = settled;
+            set_since(all, (struct pp_module_time){unloads, 6});
+            state = stopped;
+            continue_by(all, &more, &copy, &state);
+            if (settled || unloads == 5)
+                assert_whole(&more);
+            else
+                assert_true(more.count == 1 && frames[0].ip == PP_UNLOADED_CODE);
+        }
     free(all);
     free(other);
 }
