@@ -23,13 +23,13 @@ struct walk {
     struct pp_native_links *links;       /* of the last walk, and this one's; NULL: none */
     const struct pp_module_range *range; /* the last range found: most steps stay in it */
     uint32_t row;                        /* and row */
-    struct pp_stack_copy *stack;         /* NULL: the stack itself is walked */
+    uint16_t copy_count;
+    bool outdated;               /* modules of the table may be gone: the handler's walk */
+    bool settled;                /* none is newer than the sample: the flush thread's */
+    struct pp_module_time time;  /* of the sample, where it is not settled */
+    struct pp_stack_copy *stack; /* NULL: the stack itself is walked */
     struct pp_walk_state at;
-    unsigned copy_count;
-    bool outdated;              /* modules of the table may be gone: the handler's walk */
-    bool settled;               /* none is newer than the sample: the flush thread's */
-    struct pp_module_time time; /* of the sample, where it is not settled */
-    uintptr_t copy_start;       /* 0: no copy yet */
+    uintptr_t copy_start; /* 0: no copy yet */
     uintptr_t copy[COPY_BYTES / WORD];
 };
 
