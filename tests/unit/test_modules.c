@@ -257,18 +257,16 @@ static struct pp_module_time since_of(uintptr_t address)
     return pp_module_find(address)->since;
 }
 
-TEST(a_module_at_the_place_of_another_is_newer)
+TEST(a_module_that_may_be_at_the_place_of_another_is_newer)
 {
     void *handle, *again;
-    uintptr_t address = load(LIBRARY, &handle), stays = libc_function("qsort"), other = 0;
+    uintptr_t address = load(LIBRARY, &handle), stays = libc_function("qsort");
     pp_modules_refresh();
     struct pp_module_time before = pp_module_time_now();
     assert_true(pp_modules_hold_for(before));
     assert_false(pp_is_newer(since_of(address), before));
     unload(handle);
-    for (unsigned i = 0; i < TRIES && (other = load(without_id, &again)) != address; i++)
-        unload(again);
-    assert_int_equal(other, address);
+    address = load(without_id, &again);
     struct pp_module_time loaded = pp_module_time_now();
     assert_true(pp_modules_refresh());
     assert_false(pp_modules_hold_for(before) || pp_modules_hold_for(loaded));
