@@ -81,10 +81,13 @@ struct pp_unwind_rule {
 
 /* A point in time: of a sample, or from which on a module is known. */
 struct pp_module_time {
-    uint32_t unloads;  /* calls of dlclose that had ended, or, of a module, had begun */
+    /* Calls of dlclose that had ended; of a module, that had begun, UINT32_MAX if it may have come after others that
+     * were unloaded past our dlclose. */
+    uint32_t unloads;
     uint32_t readings; /* of the loader's list */
 };
 
+/* Whether the module may not have been there when the sample was taken, unless nothing was unloaded since. */
 static inline bool pp_is_newer(struct pp_module_time module, struct pp_module_time sample)
 {
     return module.readings > sample.readings && module.unloads > sample.unloads;
@@ -123,7 +126,6 @@ struct pp_unloads {
     _Atomic uint32_t begun, ended;
     _Atomic uint32_t known; /* `ended`, before the modules were read that the table, or a later one, has */
     _Atomic uint32_t readings;
-    _Atomic uint32_t forks; /* this process is the child of so many: what its parent had begun does not end here */
 };
 extern struct pp_unloads pp_unloads;
 

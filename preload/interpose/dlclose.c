@@ -2,6 +2,7 @@
 /* Counts what may unload a library: other code may be at its addresses from then on (capture/unwind_table.h). */
 #include "../base/elf_names.h"
 #include "../base/libc.h"
+#include "../base/syscalls.h"
 #include "../capture/unwind_table.h"
 
 PP_EXPORT int dlclose(void *library)
@@ -13,10 +14,10 @@ PP_EXPORT int dlclose(void *library)
         errno = ENOSYS;
         return -1;
     }
-    uint32_t forks = atomic_load(&pp_unloads.forks);
+    int pid = pp_sys_getpid();
     atomic_fetch_add(&pp_unloads.begun, 1);
     int result = closes(library);
-    if (forks == atomic_load(&pp_unloads.forks)) /* a destructor may have forked, and this be the child */
+    if (pid == pp_sys_getpid()) /* else a destructor has forked, and what its parent had begun does not end here */
         atomic_fetch_add(&pp_unloads.ended, 1);
     return result;
 }

@@ -116,9 +116,10 @@ static bool replace_list(const struct pp_loaded_objects *objects, struct pp_modu
     return true;
 }
 
-/* Returns from when on the modules are known that a reading finds. What was unloaded past our dlclose, by libc itself
- * or by a library that does not call ours, was at an unknown time since the last reading. */
-static struct pp_module_time time_of_reading(uint32_t begun, unsigned long long subs)
+/* Notes what the loader had unloaded by a reading; returns from when on the modules are known that it finds. What was
+ * unloaded past our dlclose, by libc itself or by a library that does not call ours, was at an unknown time since the
+ * last reading. */
+static struct pp_module_time note_reading(uint32_t begun, unsigned long long subs)
 {
     struct pp_module_time time = {begun, atomic_load(&pp_unloads.readings) + 1};
     if (subs != unloaded && (time.readings > 1 || begun)) {
@@ -138,7 +139,7 @@ bool pp_modules_refresh(void)
     bool read = pp_loaded_objects_read(&known, &objects);
     if (!read && !objects.known)
         return false;
-    struct pp_module_time now = time_of_reading(begun, objects.subs);
+    struct pp_module_time now = note_reading(begun, objects.subs);
     bool changed = read && replace_list(&objects, now);
     if (read)
         pp_loaded_objects_free(&objects);
@@ -184,7 +185,6 @@ void pp_modules_after_fork(void)
      * counts were stored is read again. */
     const struct pp_module_list *modules = pp_module_list();
     known = (struct pp_known_objects){0};
-    atomic_fetch_add(&pp_unloads.forks, 1);
     atomic_store(&pp_unloads.ended,
                  atomic_load(&pp_unloads.begun)); /* what other threads were at does not go on here */
     pp_modules_forget_files();

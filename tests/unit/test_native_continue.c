@@ -304,7 +304,6 @@ AT_BOTTOM(stop_everywhere)
     free(all);
 }
 
-/* As the flush thread continues when each function is compiled only when its turn comes. */
 static void set_since(struct pp_module_table *table, struct pp_module_time since)
 {
     for (uint32_t i = 0; i < table->count; i++)
@@ -350,6 +349,7 @@ AT_BOTTOM(stop_at_other_modules)
     free(other);
 }
 
+/* As the flush thread continues when each function is compiled only when its turn comes. */
 AT_BOTTOM(stop_again_and_again)
 {
     struct pp_native_frame frames[FRAMES];

@@ -1,4 +1,4 @@
-"""address_reuse.py DIRECTORY: works in libraries that come to each other's addresses within a second, each called by a function
+"""address_reuse.py DIRECTORY [LIBRARY]: closes that library, if one is named, works in libraries that come to each other's addresses within a second, each called by a function
 of its name; then in two by turns, so that the first is there again when its samples are written. Prints the addresses."""
 
 import _ctypes
@@ -26,6 +26,8 @@ def work_in(number, seconds):
     _ctypes.dlclose(library._handle)
 
 
+for path in sys.argv[2:]:
+    _ctypes.dlclose(ctypes.CDLL(path)._handle)
 for number in range(1, 9):
     work_in(number, 0.15)
 for turn in range(20):
