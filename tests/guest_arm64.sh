@@ -73,7 +73,7 @@ one "arm64: builds, no warning" build
 if [ $# -gt 0 ]; then
     one "$1: the guest ends well" guest "$@"
 else
-    one "linux-bookworm-arm64: the guest ends well" guest linux-bookworm-arm64 units profile pairing oracle torture
+    one "linux-bookworm-arm64: the guest ends well" guest linux-bookworm-arm64 units profile servers pairing oracle torture
     one "linux-trixie-arm64-16k: the guest ends well" guest linux-trixie-arm64-16k units profile
 fi
 exit $status

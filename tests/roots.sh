@@ -40,6 +40,7 @@ musl_without=(_bz2 _lzma _ssl _hashlib _ctypes _sqlite3 _dbm _gdbm _curses _curs
     _elementtree _lsprof)
 declare -A arm64_pythons=([bullseye]=3.9 [bookworm]=3.11 [trixie]=3.13 [sid]='3.14 3.15')
 arm64_packages=(libcmocka-dev libunwind-dev libdw-dev libelf-dev libiberty-dev zlib1g-dev liblzma-dev libbz2-dev libisal-dev)
+arm64_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 container_packages=(golang-github-docker-docker-dev golang-github-containers-common)
 # Disks, directories of the host, a random number generator; ext4 and overlay for roots.
 kernel_modules=(virtio_pci virtio_mmio virtio_blk virtio_rng 9pnet_virtio 9p overlay ext4)
@@ -221,7 +222,7 @@ fetch_packages() {
 make_arm64() {
     local root=$1 log=$2 suite=$3 work=$1.packages version packages=()
     needs dpkg-deb patchelf qemu-aarch64-static
-    [ "$suite" = bookworm ] && packages=("${arm64_packages[@]}")
+    [ "$suite" = bookworm ] && packages=("${arm64_packages[@]}" "${arm64_uwsgi[@]}")
     for version in ${arm64_pythons[$suite]}; do
         packages+=("python$version")
     done
@@ -231,6 +232,7 @@ make_arm64() {
     for version in ${arm64_pythons[$suite]}; do
         at_home "$root" "$root/usr/bin/python$version" >>"$log" 2>&1
     done
+    [ "$suite" != bookworm ] || at_home "$root" "$root/usr/bin/uwsgi-core" >>"$log" 2>&1
 }
 
 # suite_of NAME: that of arm64-sid is sid.
@@ -444,7 +446,7 @@ ready() {
     trixie) recipe="1 ${trixie_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
     musl | musl-3.13 | arm64-musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
-    arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]}" ;;
+    arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]} ${arm64_uwsgi[*]}" ;;
     arm64-bullseye | arm64-trixie | arm64-sid) recipe="1 ${arm64_pythons[$(suite_of "$name")]}" ;;
     container-profiles) recipe="1 ${container_packages[*]}" ;;
     linux-*-*) recipe="1 ${kernel_modules[*]}" ;;

@@ -120,6 +120,14 @@ static void put_frames(void)
          "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's ticks\n"
          ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
          ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
+         ".TP\n.B " PP_PSEUDO_JIT
+         "\nmachine code that belongs to no file and has no name; with one it is shown as\n.I \"name (jit)\"\n"
+         ".TP\n.B \"" PP_PSEUDO_JIT_OR_UNLOADED
+         "\"\nthat, or code of a library that was closed before its samples were written (libpyprof(7) has more): what "
+         "called it natively may be missing\n"
+         ".TP\n.B " PP_PSEUDO_PAUSED "\nCPU time while sampling was switched off by\n.BR pyprof\\-ctl (1)\n"
+         ".TP\n.B \"" PP_PSEUDO_MEANWHILE
+         "\"\nthreads without Python, below the function in which the main thread waited for them\n"
          ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
          ".TP\n.B " PP_PSEUDO_NOT_SELECTED
          "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that it selects\n"
@@ -129,6 +137,10 @@ static void put_frames(void)
          "on a\n"
          "stack too deep to be copied\n"
          ".TP\n.B " PP_PSEUDO_STACK_LOST "\na part of the file cannot be read; the CPU time is known\n"
+         ".PP\nIn place of a thread\n.B (process)\nhas what was measured of the process only; in tables of endpoints, "
+         "tasks "
+         "or "
+         "labels\n.B (none)\nis what belongs to none.\n"
          ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
          "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
          ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "

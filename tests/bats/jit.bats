@@ -154,6 +154,13 @@ os.waitpid(pid, 0)' >truth.txt
         fail "names that code no longer has"
     fi
     collapsed | grep -qF '[jit]' || fail "nothing of the JIT's"
+    # Such code has a row and a share of its own, and the shares of all code are all that there is.
+    "$PYPROF" report --full | tee report.txt | unwrapped >line.txt
+    "$PYPROF" report | unwrapped >screen.txt
+    grep -qE '^ +[0-9.]+ s +[0-9.]+ % +[0-9.]+ %  \[jit\]$' report.txt || fail "no row: $(cat report.txt)"
+    grep -qE "Native code: Python's own [0-9.]+ %, libraries [0-9.]+ %, \[jit\] [0-9.]+ %;" screen.txt || fail "$(cat screen.txt)"
+    sed 's/.* CPU: //; s/ GIL held.*//' line.txt | grep -oE '[0-9.]+ %' |
+        awk '{ sum += $1 } END { exit !(sum > 99.5 && sum < 100.5) }' || fail "not all CPU has code: $(cat line.txt)"
 }
 
 # numba tells debuggers what it makes, whatever its settings.

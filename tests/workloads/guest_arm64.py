@@ -6,8 +6,10 @@ import math
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 
 TESTS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 WORKLOADS = os.path.join(TESTS, "workloads")
@@ -208,6 +210,46 @@ def profile():
     print("# " + output.strip().replace("\n", "\n# "))
 
 
+def servers():
+    """uWSGI before its forks, of two processes and two threads; a process that is killed; descriptors of the program."""
+    prefix = os.path.dirname(os.path.dirname(sys.executable))
+    shutil.rmtree("out", ignore_errors=True)
+    server = subprocess.Popen([os.path.join(prefix, "bin/uwsgi-core"), "--plugins-dir", os.path.join(prefix, "lib/uwsgi/plugins"),
+                               "--plugin", "python311", "--pyhome", prefix, "--master", "--processes", "2", "--threads", "2",
+                               "--http-socket", "127.0.0.1:9000", "--wsgi-file", os.path.join(WORKLOADS, "wsgi_app.py"),
+                               "--callable", "app"], env={**os.environ, **ENVIRONMENT}, stderr=subprocess.DEVNULL)
+    status, pids = run(sys.executable, os.path.join(WORKLOADS, "client.py"), "9000", "2")
+    server.send_signal(signal.SIGINT)
+    result(server.wait(60) == 0 and status == 0, "uWSGI: serves by two processes, and ends", pids)
+    of_pid = {process["pid"]: process for process in information()["processes"]}
+    workers = [of_pid.get(int(pid)) for pid in pids.split()]
+    result(len(workers) == 2 and all(worker and worker["ended"] and worker["cpu_ns"] > 380e6 for worker in workers),
+           "uWSGI: both workers' profiles are whole", of_pid)
+    judge("uWSGI: accounting closes to 0.1 %", "accounting", "info.json")
+    names = stacks("--native=all")
+    page = [(stack, ns) for stack, ns in names if "render_page (" in stack]
+    whole = sum(ns for stack, ns in page if re.search(r" \(uwsgi-core\);.*app \(.*render_page \(", stack))
+    spent = sum(ns for _, ns in page)
+    result(spent > 600e6 and whole > 0.98 * spent, f"uWSGI: {whole} of {spent} ns of its pages are below its own frames", names[:5])
+
+    shutil.rmtree("out", ignore_errors=True)
+    killed = subprocess.Popen([sys.executable, os.path.join(WORKLOADS, "spin.py"), "60"], env={**os.environ, **ENVIRONMENT})
+    while True:  # until it has used four seconds
+        with open(f"/proc/{killed.pid}/stat") as file:
+            ticks = sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+        if ticks >= 400:
+            break
+        time.sleep(0.1)
+    killed.kill()
+    killed.wait()
+    kept = sum(ns for stack, ns in stacks() if "spin (" in stack)
+    result(kept > 2e9, f"killed: {kept} ns of 4 s were written before", information())
+
+    program = "import os; print([n for n in range(100) if os.path.exists(f'/proc/self/fd/{n}')], os.open('/dev/null', os.O_RDONLY), os.pipe())"
+    alone, beside = run(sys.executable, "-c", program), profiled("-c", program)
+    result(alone == (0, beside[1]) and beside[0], "descriptors: the program gets the numbers that it gets without", alone, beside)
+
+
 def pairing():
     good, output = profiled(os.path.join(WORKLOADS, "pairing.py"), "6")
     if not result(good, "pairing: runs", output):
@@ -268,7 +310,7 @@ os.chdir("/tmp")
 print(f"# {os.uname().release}, pages of {os.sysconf('SC_PAGESIZE')} bytes, {os.cpu_count()} processors")
 for part in sys.argv[2:]:
     before = os.times()
-    {"units": units, "profile": profile, "pairing": pairing, "oracle": oracle, "torture": torture}[part]()
+    {"units": units, "profile": profile, "servers": servers, "pairing": pairing, "oracle": oracle, "torture": torture}[part]()
     after = os.times()
     print(f"# {part}: {after.elapsed - before.elapsed:.0f} s, {sum(after[:4]) - sum(before[:4]):.0f} s of CPU")
 sys.exit(failed)

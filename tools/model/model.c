@@ -52,6 +52,7 @@ void pt_profile_free(struct pt_profile *profile)
     PT_FREE_TABLE(&profile->requests);
     PT_FREE_TABLE(&profile->traces);
     free(profile->middleware);
+    free(profile->innermost_ns);
     pt_sample_sums_free(&profile->spare_sums);
     pt_sample_sums_free(&profile->whole);
     free(profile);

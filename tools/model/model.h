@@ -200,8 +200,10 @@ struct pt_profile {
     uint64_t whole_ns; /* CPU time of all samples before the selection */
     bool *middleware;  /* by function, of all samples before the selection (query/group.h); NULL: not asked for, or
                           none */
-    /* CPU time of the samples that are left by the kind of their leaf, before frames were folded (query/fold.h). */
-    uint64_t kind_ns[PT_KINDS];
+    /* CPU time of the samples that are left by their innermost frame, one of the first innermost_count, before frames
+     * were folded (query/fold.h). */
+    uint64_t *innermost_ns;
+    uint32_t innermost_count;
     struct pt_spinning spinning; /* of them, likewise */
 };
 

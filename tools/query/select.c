@@ -205,17 +205,16 @@ static void drop_samples(struct pt_profile *profile, const struct pt_selection *
     free_matches(&focus);
 }
 
-static void sum_kinds(struct pt_profile *profile)
+static void sum_innermost(struct pt_profile *profile)
 {
-    PT_AUTO_FREE uint64_t *ns_of_frame = pt_alloc(profile->frames.count, sizeof *ns_of_frame);
-    for (uint32_t i = 0; i < profile->samples.count; i++) {
-        uint32_t frame = profile->nodes.items[profile->samples.items[i].node].frame;
+    free(profile->innermost_ns);
+    profile->innermost_count = profile->frames.count;
+    profile->innermost_ns = pt_alloc(profile->innermost_count, sizeof *profile->innermost_ns);
+    for (PT_EACH(const struct pt_sample, sample, &profile->samples)) {
+        uint32_t frame = profile->nodes.items[sample->node].frame;
         if (frame != PT_NONE)
-            ns_of_frame[frame] += profile->samples.items[i].cpu_ns;
+            profile->innermost_ns[frame] += sample->cpu_ns;
     }
-    for (uint32_t i = 0; i < profile->frames.count; i++)
-        if (ns_of_frame[i])
-            profile->kind_ns[pt_kind_of(profile, &profile->frames.items[i])] += ns_of_frame[i];
 }
 
 static void add_tasks(struct pt_profile *profile)
@@ -314,7 +313,7 @@ bool pt_select(struct pt_profile *profile)
         drop_samples(profile, select);
     if (select->hide)
         hide_frames(profile, select->hide);
-    sum_kinds(profile);
+    sum_innermost(profile);
     profile->spinning = spinning_of(profile);
     if (select->native != PT_NATIVE_ALL)
         fold_samples(profile, select->native);

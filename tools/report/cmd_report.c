@@ -22,7 +22,7 @@ static bool print_json(const struct pt_report *report)
 {
     struct pt_profile *profile = report->profile;
     struct pt_json json = pt_json_document(stdout);
-    struct pt_report_native native = pt_report_native(profile);
+    struct pt_report_code code = pt_report_code_of(profile);
     uint64_t start, end;
     pt_profile_span(profile, &start, &end);
     pt_json_string(&json, "cmdline", profile, pt_summary_first_process(profile)->command_line);
@@ -36,8 +36,8 @@ static bool print_json(const struct pt_report *report)
     if (runs.count > 1)
         pt_json_format(&json, "run_cpu_margin_ns", "%.0f", pt_mean_margin(&runs) * 1e9);
     pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
-    pt_json_number(&json, "interpreter_ns", native.interpreter_ns);
-    pt_json_number(&json, "library_ns", native.library_ns);
+    pt_json_number(&json, "interpreter_ns", code.interpreter_ns);
+    pt_json_number(&json, "library_ns", code.library_ns);
     if (profile->request->select.trace)
         pt_report_trace_json(report, &json);
     pt_report_functions_json(report, PT_NONE, PT_NONE, &json);

@@ -130,11 +130,6 @@ void pt_report_functions_json(const struct pt_report *report, uint32_t process, 
     pt_view_free(view);
 }
 
-struct pt_report_native pt_report_native(const struct pt_profile *profile)
-{
-    return (struct pt_report_native){profile->kind_ns[PT_KIND_INTERPRETER], profile->kind_ns[PT_KIND_NATIVE]};
-}
-
 struct pt_total *pt_report_python_rows(struct pt_profile *profile, const struct pt_view *view,
                                        const struct pt_total *totals, uint32_t total_count, uint32_t *count)
 {
@@ -187,7 +182,7 @@ static uint32_t keep(const struct pt_profile *profile, struct pt_total *rows, ui
 
 static bool is_native(const struct pt_profile *profile, uint32_t frame)
 {
-    return profile->frames.items[frame].kind == PP_FRAME_NATIVE;
+    return profile->frames.items[frame].kind == PP_FRAME_NATIVE || pt_is_nameless_code(profile, frame);
 }
 
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread, unsigned which)

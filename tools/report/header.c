@@ -117,20 +117,6 @@ static void append_versions(struct pt_buffer *text, struct pt_profile *profile)
         pt_buffer_format(text, "%s%s", i == 0 ? "" : i + 1 == count ? " and " : ", ", pt_string(profile, versions[i]));
 }
 
-/* Says in which code the CPU was, innermost: the rest has no stack, or is garbage collection. */
-static void print_code(const struct pt_report *report)
-{
-    const uint64_t *kind_ns = report->profile->kind_ns;
-    struct pt_report_native native = pt_report_native(report->profile);
-    if (!native.interpreter_ns && !native.library_ns)
-        return;
-    pt_print_paragraph(0, 2, "CPU: Python code %.1f %%, Python's own C code %.1f %%, native libraries %.1f %%",
-                       pt_percent(kind_ns[PT_KIND_APPLICATION] + kind_ns[PT_KIND_PACKAGE] + kind_ns[PT_KIND_STANDARD],
-                                  report->whole_ns),
-                       pt_percent(native.interpreter_ns, report->whole_ns),
-                       pt_percent(native.library_ns, report->whole_ns));
-}
-
 /* Prints nothing where nothing is known: that is not 0 %. */
 static void print_states(const struct pt_report *report)
 {
@@ -285,6 +271,6 @@ void pt_report_header(const struct pt_report *report)
     puts(times.data);
     print_runs(report);
     print_selected(report);
-    print_code(report);
+    pt_report_code(report);
     print_states(report);
 }

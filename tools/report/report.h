@@ -21,11 +21,21 @@ struct pt_report {
     bool screen;              /* it is the answer on one screen, not a table or all of them */
 };
 
-/* CPU time at whose leaf is native code: of the interpreter itself, and of all else. */
-struct pt_report_native {
-    uint64_t interpreter_ns, library_ns;
+/* CPU time whose innermost frame is Python code, or native code that has a file: of the interpreter itself, or other.
+ */
+struct pt_report_code {
+    uint64_t python_ns, interpreter_ns, library_ns;
 };
-struct pt_report_native pt_report_native(const struct pt_profile *profile);
+struct pt_report_code pt_report_code_of(const struct pt_profile *profile);
+
+/* Returns whether the frame is native code of which neither a file nor a name is known: [jit], [jit or unloaded]. */
+bool pt_is_nameless_code(const struct pt_profile *profile, uint32_t frame);
+
+/* Appends ", [jit] 12.3 %" for each pseudo-frame that is the innermost, most first: of nameless code, or all. */
+void pt_report_append_pseudo(struct pt_buffer *text, const struct pt_report *report, bool nameless_code);
+
+/* Prints in which code the CPU was, innermost: shares that add up to all of it. */
+void pt_report_code(const struct pt_report *report);
 
 /* Prints what ran, for how long, and how much of it was native code or held the GIL. */
 void pt_report_header(const struct pt_report *report);

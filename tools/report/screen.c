@@ -54,14 +54,16 @@ static void facts_free(struct facts *facts)
 /* Says in which code the CPU was, and what is worth a line of its own. */
 static void add_code(struct facts *facts, const struct pt_report *report)
 {
-    struct pt_report_native native = pt_report_native(report->profile);
+    struct pt_report_code code = pt_report_code_of(report->profile);
     struct pt_states states = pt_states_of(report->profile, PT_NONE);
     double collected = pt_percent(states.gc_ns, states.gc_known_ns);
     PT_AUTO_BUFFER text = {0};
-    if (native.interpreter_ns || native.library_ns)
+    if (code.interpreter_ns || code.library_ns) {
         pt_buffer_format(&text, "; native code: Python's own %.1f %%, libraries %.1f %%",
-                         pt_percent(native.interpreter_ns, report->whole_ns),
-                         pt_percent(native.library_ns, report->whole_ns));
+                         pt_percent(code.interpreter_ns, report->whole_ns),
+                         pt_percent(code.library_ns, report->whole_ns));
+        pt_report_append_pseudo(&text, report, true);
+    }
     if (states.gil_known_ns)
         pt_buffer_format(&text, "; GIL held: %.1f %%", pt_percent(states.gil_ns, states.gil_known_ns));
     if (text.length) {
