@@ -2,6 +2,7 @@
 # Interpreters that this Debian has no package of. tests/roots.sh NAME... makes what is missing and prints where it is:
 #     sid      a Debian sid with its python3.14 and python3.15, gunicorn, gevent, uvloop, numpy and uwsgi
 #     trixie   a Debian trixie with its python3.13
+#     bullseye a Debian bullseye with its python3.9 and glibc 2.31
 #     bookworm a Debian bookworm with nothing but its base: what a newcomer has; newcomer.bats works in a copy
 #     3.13t    the free-threaded CPython 3.13, built from trixie's source package
 #     musl     CPython 3.11 for musl, built from bookworm's source package with what needs no other library;
@@ -28,6 +29,7 @@ apt_options=(-o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 sid_packages=(python3.14 python3.15 libpython3.14 libpython3.15 python3.14-venv python3.15-venv gunicorn python3-gevent python3-numpy python3-uvloop)
 sid_uwsgi=(uwsgi-core uwsgi-plugin-python3)
 trixie_packages=(python3.13 libpython3.13 python3.13-venv)
+bullseye_packages=(python3.9 python3.9-venv)
 declare -A musl_suites=([3.11]=bookworm [3.13]=trixie)
 musl_options=(--enable-shared --disable-test-modules --with-ensurepip=no)
 # What configure cannot try where the program does not run.
@@ -180,6 +182,12 @@ make_bookworm() {
 
 make_trixie() {
     make_tree trixie "$@" "${trixie_packages[@]}"
+}
+
+make_bullseye() {
+    local loader=$1/usr/lib64/ld-linux-x86-64.so.2
+    make_tree bullseye "$@" "${bullseye_packages[@]}"
+    ln -sfn "$1/usr$(readlink "$loader")" "$loader" # Debian's link says where it is in the tree
 }
 
 # of_archive DIRECTORY TYPE SUITE STATUS OPTION...: the archive's index, without touching the machine's own apt sources: any
@@ -420,6 +428,7 @@ works() {
     case $1 in
     sid) pythons=("$2"/usr/bin/python3.14 "$2"/usr/bin/python3.15) ;;
     trixie) pythons=("$2"/usr/bin/python3.13) ;;
+    bullseye) pythons=("$2"/usr/bin/python3.9) ;;
     3.13t) pythons=("$2"/bin/python3.13t) ;;
     musl* | arm64-musl)
         [ "$1" != arm64-musl ] || pythons=(qemu-aarch64-static)
@@ -444,13 +453,14 @@ ready() {
     sid) recipe="1 ${sid_packages[*]} ${sid_uwsgi[*]}" ;;
     bookworm) recipe="1" ;;
     trixie) recipe="1 ${trixie_packages[*]}" ;;
+    bullseye) recipe="1 ${bullseye_packages[*]}" ;;
     3.13t) recipe="1 ${free_threaded_options[*]}" ;;
     musl | musl-3.13 | arm64-musl) recipe="1 $musl_linking ${musl_options[*]} ${musl_without[*]}" ;;
     arm64) recipe="2 python${arm64_pythons[bookworm]} ${arm64_packages[*]} ${arm64_uwsgi[*]}" ;;
     arm64-bullseye | arm64-trixie | arm64-sid) recipe="1 ${arm64_pythons[$(suite_of "$name")]}" ;;
     container-profiles) recipe="1 ${container_packages[*]}" ;;
     linux-*-*) recipe="1 ${kernel_modules[*]}" ;;
-    *) die "there is no $name; there are sid, trixie, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE, arm64-musl, container-profiles and linux-SUITE-FLAVOUR" ;;
+    *) die "there is no $name; there are sid, trixie, bullseye, bookworm, 3.13t, musl, musl-VERSION, arm64, arm64-SUITE, arm64-musl, container-profiles and linux-SUITE-FLAVOUR" ;;
     esac
     if [ "$(cat "$root/made" 2>/dev/null)" != "$recipe" ]; then
         mkdir -p "$cache"
@@ -464,6 +474,7 @@ ready() {
             sid) make_sid "$root" "$log" ;;
             bookworm) make_bookworm "$root" "$log" ;;
             trixie) make_trixie "$root" "$log" ;;
+            bullseye) make_bullseye "$root" "$log" ;;
             3.13t) make_free_threaded "$root" "$log" ;;
             musl* | arm64-musl) make_musl "$root" "$log" "$(musl_version "$name")" ;;
             arm64*) make_arm64 "$root" "$log" "$(suite_of "$name")" ;;
@@ -479,7 +490,7 @@ ready() {
 }
 
 case ${1:-} in
-"" | -*) die "usage: tests/roots.sh sid | trixie | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | arm64-musl | container-profiles | linux-SUITE-FLAVOUR ..." ;;
+"" | -*) die "usage: tests/roots.sh sid | trixie | bullseye | bookworm | 3.13t | musl[-VERSION] | arm64[-SUITE] | arm64-musl | container-profiles | linux-SUITE-FLAVOUR ..." ;;
 esac
 for name in "$@"; do
     ready "$name"

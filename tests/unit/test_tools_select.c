@@ -2,6 +2,7 @@
 #include "profile_fixture.h"
 #include "tools/query/fold.h"
 #include "tools/query/select.h"
+#include "tools/report/report.h"
 
 #define BIAS  0x7f0000000000u
 #define WHOLE (FIXTURE_SAMPLES_NS + FIXTURE_PENDING_NS)
@@ -195,8 +196,9 @@ TEST(at_each_level_the_sum_stays)
         assert_true(pt_select(profile));
         assert_false(profile->selected);
         assert_int_equal(pt_profile_cpu_ns(profile), WHOLE);
-        assert_int_equal(profile->kind_ns[PT_KIND_NATIVE], 45000000);
-        assert_int_equal(profile->kind_ns[PT_KIND_APPLICATION] + profile->kind_ns[PT_KIND_PACKAGE], 50000000);
+        struct pt_report_code code = pt_report_code_of(profile);
+        assert_int_equal(code.library_ns, 45000000);
+        assert_int_equal(code.python_ns, 50000000);
         bool shown[PT_KINDS] = {false};
         for (uint32_t i = 0; i < profile->samples.count; i++)
             for (uint32_t at = profile->samples.items[i].node; at; at = profile->nodes.items[at].parent)
