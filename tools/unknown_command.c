@@ -15,12 +15,14 @@ static const struct {
 } others[] = {
     {" record start profile trace ", "profile a program with: pyprof run -- python app.py"},
     {" attach ", "a running process cannot be joined; start it with: pyprof run -- python app.py"},
-    {" stop detach ", "the profile is written while the program runs: pyprof report shows what there is"},
+    {" stop detach ",
+     "the profile is written while the program runs: pyprof report shows what there is; to stop sampling: "
+     "pyprof ctl pause"},
     {" dump stack stacks backtrace ", "pyprof shows where CPU time goes, not where a thread is now: pyprof top PID"},
     {" stats stat summary show view text print ", "the text report is: pyprof report"},
     {" flamegraph flamechart graph html svg ", "for a page: pyprof flame; for a picture: pyprof export -o app.svg"},
     {" live watch monitor ", "to watch a program: pyprof top"},
-    {" serve server web ui ", "nothing is served; a page that needs no server: pyprof flame -o app.html"},
+    {" server web ui ", "for a browser: pyprof serve; a page that needs no server: pyprof flame -o app.html"},
     {" pprof speedscope firefox pstats perf script collapsed convert ", "for other tools: pyprof export --help"},
     {" heatmap lines list weblist source ", "the source with the CPU time of each line: pyprof annotate app.py"},
     {" compare difference ", "to compare two profiles: pyprof diff"},

@@ -787,7 +787,9 @@ END
     "$PYPROF" report --json --hide . calls.pyprof | judge '
 report = json.load(sys.stdin)
 assert [row["text"] for row in report["functions"]] == ["[code of others]"] and report["shown_ns"] == 820000000, report["functions"]'
-    "$PYPROF" report --hide walk calls.pyprof | grep -qF 'pyprof flame --hide walk calls.pyprof'
+    "$PYPROF" report --hide walk calls.pyprof 2>said.txt | grep -qF 'pyprof flame --hide walk calls.pyprof'
+    [ ! -s said.txt ] || fail "$(cat said.txt)"
+    "$PYPROF" report --hide waalk calls.pyprof 2>&1 >all.txt | grep -qxF "pyprof: --hide: no frame matches 'waalk'" || fail "a pattern without a match says nothing"
 }
 
 @test "--fold-recursion shows repeats of a stack once, with the innermost lines; totals and CPU stay, in every view" {

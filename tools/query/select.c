@@ -237,6 +237,8 @@ static void hide_frames(struct pt_profile *profile, const char *pattern)
         return;
     PT_AUTO_FREE bool *hidden = frames_with(profile, &regex);
     regfree(&regex);
+    if (!memchr(hidden, true, profile->frames.count * sizeof *hidden))
+        pt_message_to(profile->request->messages, "--hide: no frame matches '%s'", pattern);
     uint32_t nodes = profile->nodes.count, others = pt_add_pseudo(profile, PP_PSEUDO_OTHERS), count;
     PT_AUTO_FREE uint32_t *without = pt_alloc(nodes, sizeof *without);
     for (uint32_t i = 1; i < nodes; i++) {
