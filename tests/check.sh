@@ -326,7 +326,7 @@ absent() {
 # The interpreters that this system has no package of; making them takes some minutes, once.
 roots() {
     local name names=(sid musl)
-    [ -n "$long" ] && names+=(trixie bullseye 3.13t)
+    [ -n "$long" ] && names+=(trixie 3.13t)
     for name in "${names[@]}"; do
         if tests/roots.sh "$name" >"$logs/roots.out" 2>&1; then
             echo "ok - $name in $(tail -n 1 "$logs/roots.out")"

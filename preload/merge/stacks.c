@@ -250,11 +250,8 @@ static uint32_t generated_frame(struct pp_tables *tables, const struct view *vie
     struct pp_jit_name name;
     if (i && pp_in_eval(view->native[i - 1]))
         return PP_HIDDEN_FRAME;
-    enum pp_jit_result known = pp_jit_code_find(address, &name);
     bool unloaded = address == PP_UNLOADED_CODE || !pp_modules_hold_for(view->head->time);
-    if (known == PP_JIT_UNKNOWN && !unloaded && i + 1u == view->head->native_frames)
-        return pp_stack_native_frame(tables, address); /* nothing says that it is a JIT's */
-    if (known != PP_JIT_NAMED)
+    if (!pp_jit_code_find(address, &name))
         return pp_frame_pseudo(tables, unloaded ? PP_PSEUDO_JIT_OR_UNLOADED : PP_PSEUDO_JIT);
     if (is_trampoline(&name) && view->head->python_frames)
         return PP_HIDDEN_FRAME;

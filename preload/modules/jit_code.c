@@ -75,18 +75,16 @@ void pp_jit_code_begin(void)
     refreshed = false;
 }
 
-enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
+bool pp_jit_code_find(uintptr_t address, struct pp_jit_name *name)
 {
     if (!refreshed)
         refresh();
     const struct pp_code_range *range = pp_code_ranges_find(&ranges, address);
-    if (!range)
-        return PP_JIT_UNKNOWN;
-    if (range->refresh == refreshes || (partly_read && range->source == SOURCE_PERF_MAP))
-        return PP_JIT_CHANGED;
+    if (!range || range->refresh == refreshes || (partly_read && range->source == SOURCE_PERF_MAP))
+        return false;
     name->text = pp_code_ranges_name(&ranges, range, &name->length);
     name->start = range->start;
-    return PP_JIT_NAMED;
+    return true;
 }
 
 void pp_jit_code_after_fork(void)

@@ -4,6 +4,7 @@
 #ifndef PP_MODULES_JIT_CODE_H
 #define PP_MODULES_JIT_CODE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,15 +21,9 @@ void pp_jit_code_skip_older(void);
  * nothing until an address is asked for. */
 void pp_jit_code_begin(void);
 
-enum pp_jit_result {
-    PP_JIT_UNKNOWN,
-    PP_JIT_CHANGED, /* a JIT's, but its name when the samples were taken is not known */
-    PP_JIT_NAMED,
-};
-
-/* Finds the name of the code at the address, for samples taken since the last but one pp_jit_code_begin. *name is set
- * when the result is PP_JIT_NAMED. */
-enum pp_jit_result pp_jit_code_find(uintptr_t address, struct pp_jit_name *name);
+/* Finds the name of the code at the address, for samples taken since the last but one pp_jit_code_begin. Returns false,
+ * and leaves *name, where none is known, or it may have changed since the samples were taken. */
+bool pp_jit_code_find(uintptr_t address, struct pp_jit_name *name);
 
 /* Runs in the child of fork, where the code is still there. */
 void pp_jit_code_after_fork(void);

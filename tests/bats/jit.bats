@@ -8,7 +8,7 @@ whole_stacks() {
     awk -v what="$1" '
         !/main \(.*hot_loop.py/ { next }
         { all += $NF }
-        /truncated: code outside|no module/ { cut += $NF; if (!example) example = $0 }
+        /truncated: code outside|\[jit\]/ { cut += $NF; if (!example) example = $0 }
         /^_start .*main \(.*hot_loop.py/ { whole += $NF }
         END {
             printf "%s: of %d samples %d from _start on, %d cut\n", what, all, whole, cut
@@ -158,9 +158,35 @@ os.waitpid(pid, 0)' >truth.txt
     "$PYPROF" report --full | tee report.txt | unwrapped >line.txt
     "$PYPROF" report | unwrapped >screen.txt
     grep -qE '^ +[0-9.]+ s +[0-9.]+ % +[0-9.]+ %  \[jit\]$' report.txt || fail "no row: $(cat report.txt)"
-    grep -qE "Native code: Python's own [0-9.]+ %, libraries [0-9.]+ %, \[jit\] [0-9.]+ %;" screen.txt || fail "$(cat screen.txt)"
+    grep -qE "Native code: Python's own [0-9.]+ %, libraries [0-9.]+ %, of JITs [0-9.]+ %;" screen.txt || fail "$(cat screen.txt)"
     sed 's/.* CPU: //; s/ GIL held.*//' line.txt | grep -oE '[0-9.]+ %' |
         awk '{ sum += $1 } END { exit !(sum > 99.5 && sum < 100.5) }' || fail "not all CPU has code: $(cat line.txt)"
+}
+
+@test "code of a JIT from which no stack was whole so far is a JIT's: as the callee of its caller, in a row and in the sums" {
+    cat >app.py <<'END'
+import ctypes
+libc = ctypes.CDLL(None)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
+def once():
+    for _ in range(20):
+        memory = libc.mmap(None, 4096, 7, 0x22, -1, 0)
+        ctypes.memmove(memory, bytes.fromhex("4889f848ffc875fbc3"), 9)
+        ctypes.CFUNCTYPE(ctypes.c_long, ctypes.c_long)(memory)(50000000)
+once()
+END
+    for _ in 1 2 3; do
+        rm -rf pyprof.out
+        PYPROF_HZ=20 until_sampled 'once \(' profiled "$PYTHON" app.py
+        "$PYPROF" report >report.txt
+        grep -qE ' once \(app.py:5\) +[0-9]+ % \[jit\]$' report.txt || fail "$(cat report.txt)"
+        collapsed >stacks.txt
+        ! grep -q 'no module' stacks.txt || fail "$(cat stacks.txt)"
+        "$PYPROF" report --json | judge '
+report = json.load(sys.stdin)
+assert report["jit_ns"] > 4 * report["library_ns"], (report["jit_ns"], report["library_ns"])'
+    done
 }
 
 # numba tells debuggers what it makes, whatever its settings.

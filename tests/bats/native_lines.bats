@@ -644,3 +644,22 @@ END
         grep -qE '%  fastgeo.pyx:7 +self.total' lines.txt && grep -qE '%  fast.c:2 +static double' lines.txt || fail "$(cat lines.txt)"
     done
 }
+
+@test "report lines: what a native library beside the application uses is the line's that calls it, if its own lines are not known" {
+    printf 'void work(long n) { while (n-- > 0) __asm__ volatile("pause"); }\n' >work.c
+    gcc -O1 -shared -fPIC -o work.so work.c
+    cat >app.py <<'END'
+import ctypes
+library = ctypes.CDLL("./work.so")
+library.work.argtypes = [ctypes.c_long]
+
+def call():
+    library.work(15000000)
+
+call()
+END
+    until_sampled 'work \(work.so\)' profiled "$PYTHON" app.py
+    "$PYPROF" report lines >lines.txt
+    share=$(awk '$5 == "app.py:6" { print int($3) }' lines.txt)
+    [ "${share:-0}" -gt 80 ] || fail "$(cat lines.txt)"
+}

@@ -153,7 +153,7 @@ END
     # The lines in question are the hottest, by that measure; of a line the costliest piece is marked, and no other.
     "$PYPROF" report lines >lines.txt
     awk '$2 == "s" && $4 == "%" { if (count++ && $3 > last) exit 1; last = $3 }' lines.txt || fail "$(cat lines.txt)"
-    grep -A 1 -E ' app.py:11 ' lines.txt | grep -qE '^ +\^{15}$' || fail "$(cat lines.txt)"
+    [[ $VERSION == 3.[89].* || $VERSION == 3.10.* ]] || grep -A 1 -E ' app.py:11 ' lines.txt | grep -qE '^ +\^{15}$' || fail "$(cat lines.txt)"
     grep -qE ' app.py:14 ' lines.txt || fail "$(cat lines.txt)"
     # How many rows have theirs on the screen depends on the rows, of which chance makes some more; the first one has.
     grep -A 1 '  helper (app.py:5)' screen.txt | grep -qE ' of it at app.py:6: return sum' || fail "$(cat screen.txt)"

@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "../../preload/common/pseudo_frames.h"
 #include "frame_text.h"
 
 static const char *after(const char *path, const char *mark)
@@ -130,6 +131,12 @@ enum pt_kind pt_kind_of(const struct pt_profile *profile, const struct pt_frame 
     bool interpreter =
         frame->subject != PT_NONE && is_interpreter(pt_string(profile, profile->modules.items[frame->subject].path));
     return interpreter ? PT_KIND_INTERPRETER : PT_KIND_NATIVE;
+}
+
+bool pt_is_nameless_code(const struct pt_profile *profile, const struct pt_frame *frame)
+{
+    const char *text = frame->kind == PP_FRAME_PSEUDO ? pt_string(profile, frame->subject) : "";
+    return strcmp(text, PP_PSEUDO_JIT) == 0 || strcmp(text, PP_PSEUDO_JIT_OR_UNLOADED) == 0;
 }
 
 bool pt_is_importlib(const struct pt_profile *profile, const struct pt_frame *frame)

@@ -24,6 +24,9 @@ enum pt_kind {
 
 enum pt_kind pt_kind_of(const struct pt_profile *profile, const struct pt_frame *frame);
 
+/* Returns whether the frame is native code of which neither a file nor a name is known: [jit], [jit or unloaded]. */
+bool pt_is_nameless_code(const struct pt_profile *profile, const struct pt_frame *frame);
+
 /* Returns whether the frame, of Python, is how Python imports. */
 bool pt_is_importlib(const struct pt_profile *profile, const struct pt_frame *frame);
 

@@ -38,6 +38,7 @@ static bool print_json(const struct pt_report *report)
     pt_json_number(&json, "shown_ns", pt_profile_cpu_ns(profile));
     pt_json_number(&json, "interpreter_ns", code.interpreter_ns);
     pt_json_number(&json, "library_ns", code.library_ns);
+    pt_json_number(&json, "jit_ns", code.jit_ns);
     if (profile->request->select.trace)
         pt_report_trace_json(report, &json);
     pt_report_functions_json(report, PT_NONE, PT_NONE, &json);

@@ -182,7 +182,8 @@ static uint32_t keep(const struct pt_profile *profile, struct pt_total *rows, ui
 
 static bool is_native(const struct pt_profile *profile, uint32_t frame)
 {
-    return profile->frames.items[frame].kind == PP_FRAME_NATIVE || pt_is_nameless_code(profile, frame);
+    return profile->frames.items[frame].kind == PP_FRAME_NATIVE ||
+           pt_is_nameless_code(profile, &profile->frames.items[frame]);
 }
 
 void pt_report_functions(const struct pt_report *report, uint32_t process, uint32_t thread, unsigned which)

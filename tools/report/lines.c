@@ -18,14 +18,29 @@
 #define ALL           0  /* the row of all lines */
 #define FIGURES_WIDTH 19 /* of a row, before its place */
 
+/* Returns, by node, the frame of the application whose line it counts for, PT_NONE without one: native functions of
+ * which no line is known count for the line that calls them. */
+static uint32_t *frames_with_lines(const struct pt_profile *profile, const struct pt_own_code *own)
+{
+    uint32_t *frames = pt_alloc(profile->nodes.count, sizeof *frames);
+    frames[0] = PT_NONE;
+    for (uint32_t i = 1; i < profile->nodes.count; i++) {
+        const struct pt_frame *frame = own->frame[i] == PT_NONE ? NULL : &profile->frames.items[own->frame[i]];
+        bool has_line = frame && (frame->kind == PP_FRAME_PYTHON || frame->line);
+        frames[i] = has_line ? own->frame[i] : frames[profile->nodes.items[i].parent];
+    }
+    return frames;
+}
+
 /* Returns the lines, the hottest first, and whether the application has any. The caller frees. */
 static struct pt_hot_line *lines_of(struct pt_profile *profile, uint32_t *count, bool *application)
 {
     struct pt_row_parts frames = {0};
     PT_AUTO(pt_own_code_free) struct pt_own_code own = pt_own_code_of(profile, true);
+    PT_AUTO_FREE uint32_t *with_lines = frames_with_lines(profile, &own);
     for (PT_EACH(const struct pt_sample, sample, &profile->samples))
-        if (own.frame[sample->node] != PT_NONE)
-            pt_row_parts_add(&frames, ALL, own.frame[sample->node], sample->cpu_ns);
+        if (with_lines[sample->node] != PT_NONE)
+            pt_row_parts_add(&frames, ALL, with_lines[sample->node], sample->cpu_ns);
     uint32_t *rows;
     struct pt_hot_line *lines = pt_hot_lines_sorted(profile, &frames, &rows, count);
     free(rows);

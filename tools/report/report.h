@@ -21,18 +21,15 @@ struct pt_report {
     bool screen;              /* it is the answer on one screen, not a table or all of them */
 };
 
-/* CPU time whose innermost frame is Python code, or native code that has a file: of the interpreter itself, or other.
- */
+/* CPU time by the innermost frame: Python code, native code of the interpreter itself, of other files, of JITs. */
 struct pt_report_code {
-    uint64_t python_ns, interpreter_ns, library_ns;
+    uint64_t python_ns, interpreter_ns, library_ns, jit_ns;
 };
 struct pt_report_code pt_report_code_of(const struct pt_profile *profile);
 
-/* Returns whether the frame is native code of which neither a file nor a name is known: [jit], [jit or unloaded]. */
-bool pt_is_nameless_code(const struct pt_profile *profile, uint32_t frame);
-
-/* Appends ", [jit] 12.3 %" for each pseudo-frame that is the innermost, most first: of nameless code, or all. */
-void pt_report_append_pseudo(struct pt_buffer *text, const struct pt_report *report, bool nameless_code);
+/* Appends ", [unsampled] 12.3 %" for each other pseudo-frame that is the innermost, most first; native: of native code.
+ */
+void pt_report_append_pseudo(struct pt_buffer *text, const struct pt_report *report, bool native);
 
 /* Prints in which code the CPU was, innermost: shares that add up to all of it. */
 void pt_report_code(const struct pt_report *report);

@@ -58,10 +58,12 @@ static void add_code(struct facts *facts, const struct pt_report *report)
     struct pt_states states = pt_states_of(report->profile, PT_NONE);
     double collected = pt_percent(states.gc_ns, states.gc_known_ns);
     PT_AUTO_BUFFER text = {0};
-    if (code.interpreter_ns || code.library_ns) {
+    if (code.interpreter_ns || code.library_ns || code.jit_ns) {
         pt_buffer_format(&text, "; native code: Python's own %.1f %%, libraries %.1f %%",
                          pt_percent(code.interpreter_ns, report->whole_ns),
                          pt_percent(code.library_ns, report->whole_ns));
+        if (code.jit_ns)
+            pt_buffer_format(&text, ", of JITs %.1f %%", pt_percent(code.jit_ns, report->whole_ns));
         pt_report_append_pseudo(&text, report, true);
     }
     if (states.gil_known_ns)

@@ -43,12 +43,12 @@ static bool is_python(const struct pt_profile *profile, uint32_t frame)
 }
 
 /* Returns whether the frame says what a function of the application calls: a function, but none of the interpreter's,
- * or garbage collection. */
+ * code without a name, or garbage collection. */
 static bool is_callee(const struct pt_profile *profile, uint32_t number)
 {
     const struct pt_frame *frame = &profile->frames.items[number];
     if (frame->kind == PP_FRAME_PSEUDO)
-        return strcmp(pt_string(profile, frame->subject), PP_PSEUDO_GC) == 0;
+        return strcmp(pt_string(profile, frame->subject), PP_PSEUDO_GC) == 0 || pt_is_nameless_code(profile, frame);
     return frame->kind == PP_FRAME_PYTHON || pt_kind_of(profile, frame) != PT_KIND_INTERPRETER;
 }
 

@@ -27,7 +27,7 @@ unset LD_PRELOAD "${!PYPROF_@}"
 # A libc that is older than the compiler's loads no library that asks for its newer versions of symbols: these ask for none.
 gcc() {
     case "$PYTHON $*" in
-    */bullseye/*-shared*) command gcc "$@" -nodefaultlibs -Wl,-z,undefs ;;
+    */bullseye/*-shared*) command gcc "$@" -nodefaultlibs -Wl,-z,undefs -l:libc_nonshared.a ;;
     *) command gcc "$@" ;;
     esac
 }

@@ -15,7 +15,6 @@ expected_pythons() {
     # See tests/roots.sh.
     if [ -n "${CHECK_LONG:-}" ]; then
         printf '%s\t%s\n' "$roots/trixie/usr/bin/python3.13" "Debian trixie's python3.13" \
-            "$roots/bullseye/usr/bin/python3.9" "Debian bullseye's python3.9, glibc 2.31" \
             "$roots/3.13t/bin/python3.13t" "free-threaded python3.13t" \
             "$roots/sid/usr/bin/python3.14-jit" "Debian sid's python3.14 with PYTHON_JIT=1" \
             "$roots/sid/usr/bin/python3.15-jit" "Debian sid's python3.15 with PYTHON_JIT=1"
