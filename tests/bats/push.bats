@@ -567,7 +567,7 @@ print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)' "$PYPROF" push --
     [ "$(jq -r '.states[0].pusher_pid, .states[0].target' status.json | tr '\n' ' ')" = "$PUSHER pyroscope+http://127.0.0.1:$PORT " ] || fail "$(cat status.json)"
     stop_pusher
     record 0.3
-    ! "$PYPROF" push --once --timeout 1s --to otlp+http://127.0.0.1:1/wrong pyprof.out 2>push.err || fail "$(cat push.err)"
+    ! timeout 3 "$PYPROF" push --once --timeout 1s --to otlp+http://127.0.0.1:1/wrong pyprof.out 2>push.err || fail "$(cat push.err)"
     "$PYPROF" push --status pyprof.out >status.txt
     [ "$(grep -c 'no process pushes to it' status.txt)" = 2 ] || fail "$(cat status.txt)"
     [ "$("$PYPROF" push --status --json pyprof.out | jq '[.states[] | select(.pusher_pid)] | length')" = 0 ]

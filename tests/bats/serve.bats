@@ -139,7 +139,7 @@ END
     serve
     begin 1 /cart
     wait_until 60 has_requests
-    "$PYPROF" push --once --timeout 1s --to otlp+http://127.0.0.1:1 pyprof.out || true
+    timeout 3 "$PYPROF" push --once --timeout 1s --to otlp+http://127.0.0.1:1 pyprof.out || true
     get /metrics >metrics.txt
     for metric in 'cpu_seconds_total{target="otlp+http://127.0.0.1:1"} 0.000000000' 'lost_cpu_seconds_total{target="otlp+http://127.0.0.1:1"} 0.000000000' \
         'last_success_timestamp_seconds{target="otlp+http://127.0.0.1:1"} 0.000000000'; do
