@@ -111,45 +111,42 @@ static void put_command(const struct pt_command *command)
 
 static void put_frames(void)
 {
-    puts(
-        ".SH FRAMES\nPython functions are shown as\n.IR \"function (file.py:N)\" ,\nN being the line where the "
-        "function "
-        "starts, native functions as\n.IR \"symbol (library.so)\" .\nAn address replaces a name that was stripped;\n"
-        ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
-        "Names in brackets are not functions:\n"
-        ".TP\n.B " PP_PSEUDO_UNSAMPLED
-        "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's ticks\n"
-        ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
-        ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
-        ".TP\n.B " PP_PSEUDO_JIT
-        "\nmachine code that belongs to no file and has no name; with one it is shown as\n.IR \"name (jit)\" .\n"
-        "libpyprof(7) says where names come from; what called it natively may be missing\n"
-        ".TP\n.B \"" PP_PSEUDO_JIT_OR_UNLOADED
-        "\"\nthat, or code of a library that was closed before its samples were written (libpyprof(7) says when)\n"
-        ".TP\n.B " PP_PSEUDO_PAUSED "\nCPU time while sampling was switched off by\n.BR pyprof\\-ctl (1)\n"
-        ".TP\n.B \"" PP_PSEUDO_MEANWHILE
-        "\"\nthreads without Python, below the function in which the main thread waited for them\n"
-        ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
-        ".TP\n.B " PP_PSEUDO_NOT_SELECTED
-        "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that it selects\n"
-        ".TP\n.B " PP_PSEUDO_THREAD_EXIT "\nCPU time that the kernel bills for ending threads\n"
-        ".TP\n.BR \"" PP_PSEUDO_NATIVE_TRUNCATED ": \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
-        "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "
-        "on a\n"
-        "stack too deep to be copied\n"
-        ".TP\n.B " PP_PSEUDO_STACK_LOST "\na part of the file cannot be read; the CPU time is known\n"
-        ".PP\nNames in parentheses and\n.B [imports]\nare rows of tables, not of stacks: what importing costs, what "
-        "runs "
-        "without a Python function or outside of all endpoints, tasks or labels, what was measured of a process only.\n"
-        ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
-        ".B pyprof report\nsays how much of the CPU time was in Python's own C code, in libraries and in code of JITs: "
-        "by "
-        "the innermost frame.\n"
-        "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
-        ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "
-        "and\n"
-        "debuginfod's cache on the machine where it runs, and uses only files whose build-id matches.\n"
-        ".B pyprof top\ncounts inlined functions towards their callers.");
+    puts(".SH FRAMES\nPython functions are shown as\n.IR \"function (file.py:N)\" ,\nN being the line where the "
+         "function "
+         "starts, native functions as\n.IR \"symbol (library.so)\" .\nAn address replaces a name that was stripped;\n"
+         ".I (inlined)\nmarks a function that the compiler inlined into its caller.\n"
+         "Names in brackets are not functions:\n"
+         ".TP\n.B " PP_PSEUDO_UNSAMPLED
+         "\nCPU time without a sample: after a thread's last sample, or in step with the kernel's ticks\n"
+         ".TP\n.B " PP_PSEUDO_GC "\ngarbage collection, a callee of the Python function that triggered it\n"
+         ".TP\n.B " PP_PSEUDO_INTERPRETER "\na stack with frames of the interpreter only\n"
+         ".TP\n.B " PP_PSEUDO_JIT "\nmachine code that belongs to no file and has no name; with one it is shown as\n"
+         ".IR \"name (jit)\" .\nlibpyprof(7) says where names come from; what called it natively may be missing\n"
+         ".TP\n.B \"" PP_PSEUDO_JIT_OR_UNLOADED
+         "\"\nthat, or code of a library that was closed before its samples were written (libpyprof(7) says when)\n"
+         ".TP\n.B " PP_PSEUDO_PAUSED "\nCPU time while sampling was switched off by\n.BR pyprof\\-ctl (1)\n"
+         ".TP\n.B \"" PP_PSEUDO_MEANWHILE
+         "\"\nthreads without Python, below the function in which the main thread waited for them\n"
+         ".TP\n.B " PP_PSEUDO_LOST "\nsamples that were dropped because a buffer was full\n"
+         ".TP\n.B " PP_PSEUDO_NOT_SELECTED
+         "\nCPU time of which PYPROF_TRACES=...,only keeps no stack: outside of the traces that it selects\n"
+         ".TP\n.B " PP_PSEUDO_THREAD_EXIT "\nCPU time that the kernel bills for ending threads\n"
+         ".TP\n.BR \"" PP_PSEUDO_NATIVE_TRUNCATED ": \\fIreason\\fB]\" \", \" \"[python stack torn]\"\n"
+         "the rest of this stack could not be read, and why; \"no unwind rows yet\": a first sample of some function, "
+         "on a\n"
+         "stack too deep to be copied\n"
+         ".TP\n.B " PP_PSEUDO_STACK_LOST "\na part of the file cannot be read; the CPU time is known\n"
+         ".PP\nNames in parentheses and\n.B [imports]\nare rows of tables, not of stacks: what importing costs,\n"
+         "what runs without a Python function or outside of all endpoints, tasks or labels,\n"
+         "what was measured of a process only.\n"
+         ".SH NATIVE CODE\nNames of native functions travel in the profile.\n"
+         ".B pyprof report\nsays how much CPU time was in Python's own C code, in libraries and in code of JITs,\n"
+         "by the innermost frame.\n"
+         "Where a library has debug information, its inlined functions, files and lines are shown too.\n"
+         ".B pyprof\nsearches the library itself,\n.I /usr/lib/debug\n(on Debian and Ubuntu the \\-dbgsym packages) "
+         "and\n"
+         "debuginfod's cache on the machine where it runs, and uses only files whose build-id matches.\n"
+         ".B pyprof top\ncounts inlined functions towards their callers.");
 }
 
 static void put_main(const struct pt_command_table *commands)

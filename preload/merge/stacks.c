@@ -355,19 +355,19 @@ static void step_compiled(struct merge *merge, unsigned at, unsigned native)
 static void step_broken(struct merge *merge, unsigned i)
 {
     uintptr_t address = merge->view.native[i] & PP_NATIVE_ADDRESS;
-    bool no_rule = merge->view.native[i] & PP_NATIVE_NO_RULE;
-    if (merge->view.native[i] & PP_NATIVE_DEEP) {
+    bool deep = merge->view.native[i] & PP_NATIVE_DEEP, no_rule = merge->view.native[i] & PP_NATIVE_NO_RULE;
+    if (deep) {
         step_mark(&merge->path, PP_REASON_NATIVE_TOO_DEEP);
         step_runs(merge, i);
-        if (!pp_in_eval(address))
-            step_address(&merge->path, address);
-        return;
+        if (pp_in_eval(address))
+            return;
     }
     if (!pp_module_find(address)) {
         step(&merge->path, generated_frame(merge->path.tables, &merge->view, i));
         return;
     }
-    step_mark(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS);
+    if (!deep)
+        step_mark(&merge->path, no_rule ? PP_REASON_NATIVE_NO_RULE : PP_REASON_NATIVE_NO_ROWS);
     step_address(&merge->path, address);
 }
 
