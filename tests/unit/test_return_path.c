@@ -6,8 +6,10 @@
 #include "unit.h"
 #include <dlfcn.h>
 
-#define MIN_FOUND   (PP_RA_IN_REGISTER ? 0.85 : 0.15) /* of all instructions; on x86-64 calls must be followed */
-#define MAX_NO_RULE 0.01                              /* of these: PLTs, signal frames */
+/* Of all instructions: 0.81 of libstdc++'s, of which many lead to an exception only, 0.94 of libc's; on x86-64 calls
+ * must be followed. */
+#define MIN_FOUND   (PP_RA_IN_REGISTER ? 0.75 : 0.15)
+#define MAX_NO_RULE 0.01 /* of these: PLTs, signal frames */
 /* Of libc's: glibc's arithmetic of long numbers pushes registers and does not say so. */
 #define MAX_OTHER (PP_RA_IN_REGISTER ? 0 : 0.002)
 #define EVERY     32 /* instructions of AArch64, which is emulated; each in the long check */
