@@ -25,12 +25,12 @@ void pp_flush_thread_outlives_main(void);
 /* Has the flush thread write everything and end for good; waits two seconds at most. Normal context. */
 void pp_flush_to_the_end(void);
 
-/* Has everything written as the process ends; waits two seconds at most, less if an earlier wait found the thread
- * stuck. Does nothing in the child of vfork or without a flush thread. async-signal-safe: programs call _exit in
- * handlers. */
+/* Has everything written as the process ends; waits two seconds at most, up to ten while the flush thread uses the CPU,
+ * less if an earlier wait found it stuck. Does nothing in the child of vfork or without a flush thread.
+ * async-signal-safe: programs call _exit in handlers. */
 void pp_flush_at_exit(void);
 
-/* Has all samples written before exec, which may fail; waits two seconds at most, and half a second while the flush
+/* Has all samples written before exec, which may fail; waits as pp_flush_at_exit, but half a second while the flush
  * thread uses no CPU time. Does nothing if less than 1 ms of CPU time was used and no request counted since the last
  * flush, in the child of vfork, or without a flush thread. async-signal-safe. */
 void pp_flush_before_exec(void);

@@ -158,10 +158,16 @@ ${3:-}" >began.txt 2>err.txt
 
 # As on an emulated processor that other processes use, too: whole profiles were lost there, without a word.
 @test "an end waits for a flush thread that works for longer than two seconds" {
-    with_loader slow 0.5
-    [ ! -s err.txt ] || fail "$(cat err.txt)"
-    adds_up
-    [ "$(reader field info.json sampled_ns)" -gt 400000000 ] || fail "$(cat info.json)"
+    local end status
+    for end in '' 'os.kill(os.getpid(), 15)' 'os.execv("/bin/true", ["true"])'; do
+        rm -rf pyprof.out
+        status=0
+        with_loader slow 0.5 "$end" || status=$?
+        [ "$status" -eq "$([[ $end == *kill* ]] && echo 143 || echo 0)" ] || fail "status $status"
+        ! grep pyprof: err.txt || fail "$end: it says so"
+        adds_up
+        [ "$(reader field info.json sampled_ns)" -gt 400000000 ] || fail "$end: $(cat info.json)"
+    done
 }
 
 @test "an end does not wait for longer than that for a flush thread that waits for its disk" {
