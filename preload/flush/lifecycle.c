@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Begins and ends the flush thread. Nothing here waits for longer than END_NS, but for the kernel to take a thread
- * down, and for a thread that works on and would harm the program: up to HARMED_NS.
+ * down, and for a thread that works on: up to SLOW_END_NS, and HARMED_NS where it would harm the program.
  */
 #include "lifecycle.h"
 #include "../base/libc.h"
@@ -114,14 +114,13 @@ static void wait_for_change(_Atomic uint32_t *word, uint32_t value, uint64_t pat
     atomic_store(&pp_flush.stuck_at_ns, atomic_load(word) == value ? used + 1 : 0);
 }
 
-/* Waits for END_NS, and on where the thread works on. Returns whether it has changed the word. */
-static bool wait_for_last(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
+/* Waits for END_NS, and up to SLOW_END_NS where the thread works on. */
+static void wait_for_last(_Atomic uint32_t *word, uint32_t value, uint64_t patience_ns)
 {
     uint64_t used = used_ns();
     wait_for_change(word, value, patience_ns, END_NS);
     if (atomic_load(word) == value && used_ns() - used >= END_NS / SLOW_SHARE)
         wait_for_change(word, value, patience_ns, SLOW_END_NS - END_NS);
-    return atomic_load(word) != value;
 }
 
 /* join returns while the kernel still takes the thread down. */
@@ -199,10 +198,10 @@ void pp_flush_at_exit(void)
     if (pp_flush_change(PP_FLUSH_RUNS, PP_FLUSH_STOPS) || pp_flush_change(PP_FLUSH_PAUSES, PP_FLUSH_STOPS))
         pp_wake_flush(PP_WAKE_STOP);
     uint32_t life = atomic_load(&pp_flush.life);
-    bool ends = life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES;
-    bool lost = ends && !wait_for_last(&pp_flush.life, life, END_NS) && life == PP_FLUSH_STOPS;
+    if (life == PP_FLUSH_STOPS || life == PP_FLUSH_LEAVES)
+        wait_for_last(&pp_flush.life, life, END_NS);
     pp_warn_rest();
-    if (lost)
+    if (atomic_load(&pp_flush.life) == PP_FLUSH_STOPS)
         pp_warn_once(PP_CAUSE_END,
                      "process %u ends before the last of its profile is written: the disk is stalled, or the machine "
                      "very slow",

@@ -12,7 +12,7 @@ static const char *text_of(const struct pt_profile *profile, uint32_t frame)
     return pt_string(profile, profile->frames.items[frame].subject);
 }
 
-/* Returns whether it is a pseudo-frame that stands for no kind of code. */
+/* Returns whether it is a pseudo-frame that is no code. */
 static bool is_other(const struct pt_profile *profile, uint32_t frame)
 {
     return profile->frames.items[frame].kind == PP_FRAME_PSEUDO && strcmp(text_of(profile, frame), PP_PSEUDO_JIT) != 0;
