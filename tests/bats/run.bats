@@ -226,6 +226,17 @@ assert process.wait() == 9, process.returncode
 END
 }
 
+@test "pyprof run hands no program of another processor to a shell, but a script without a first line" {
+    echo 'int main(void) { return 3; }' >small.c
+    gcc -o other small.c
+    printf '\x34\x12' | dd of=other bs=1 seek=18 conv=notrunc status=none # e_machine
+    PATH=$PWD:$PATH ends_with 126 "$PYPROF" run -- other 2>err.txt
+    lines_of err.txt 1 '^pyprof: other: Exec format error: this machine does not run programs that are 64-bit, machine 4660$'
+    echo 'echo "by sh: $1"' >script
+    chmod +x script
+    [ "$("$PYPROF" run -- ./script it 2>err.txt)" = 'by sh: it' ] || fail "$(cat err.txt)"
+}
+
 @test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {
     echo 'int main(void) { return 3; }' >small.c
     gcc -static -o static small.c

@@ -18,8 +18,7 @@
 #define MAX_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
 #define LINE_BYTES      256 /* as much of "#!…" as the kernel reads */
 
-/* Returns the path at which execvp finds the command; NULL with errno. The caller frees. */
-static char *resolve(const char *command)
+char *pt_command_path(const char *command)
 {
     const char *path = getenv("PATH");
     struct stat status;
@@ -58,7 +57,7 @@ static char *interpreter_of(const char *path)
         do
             word = strtok_r(NULL, " \t", &save);
         while (word && (*word == '-' || strchr(word, '=')));
-    return word ? resolve(word) : NULL;
+    return word ? pt_command_path(word) : NULL;
 }
 
 static bool is_privileged(const char *path, struct pt_findings *findings)
@@ -147,7 +146,7 @@ static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
 void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings)
 {
     const char *command = arguments[0];
-    char *path = resolve(command);
+    char *path = pt_command_path(command);
     struct pt_elf_facts facts;
     if (!path) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %s", command,

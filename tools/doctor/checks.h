@@ -66,6 +66,8 @@ int pt_output_error(const char *directory);
 
 /* Checks what the kernel permits on this machine. */
 void pt_check_machine(const struct pt_process_info *subject, struct pt_findings *findings);
+/* Returns the path at which execvp finds the command; NULL with errno. The caller frees. */
+char *pt_command_path(const char *command);
 /* Checks a command before it is run; its arguments end with NULL. */
 void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings);
 /* Checks the latest run in the default directory. */

@@ -10,7 +10,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../base/memory.h"
 #include "../base/numbers.h"
+#include "../doctor/checks.h"
 
 #define NS_PER_US 1000
 
@@ -40,6 +42,20 @@ static void leave_streams(void)
         close(nothing);
 }
 
+/* Becomes the command, as execvp does, but hands no program to a shell that the kernel refuses, as that of another
+ * processor. Returns errno. */
+static int become(char **arguments)
+{
+    PT_AUTO_FREE char *path = pt_command_path(arguments[0]);
+    struct pt_elf_facts facts;
+    if (path)
+        execv(path, arguments);
+    if (path && errno == ENOEXEC && pt_elf_facts_read(path, &facts))
+        return ENOEXEC;
+    execvp(arguments[0], arguments);
+    return errno;
+}
+
 pid_t pt_command_start(char **arguments, bool last)
 {
     static bool started;
@@ -60,8 +76,7 @@ pid_t pt_command_start(char **arguments, bool last)
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         sigaction(SIGCHLD, &reaped_before, NULL);
         sigprocmask(SIG_SETMASK, &before, NULL);
-        execvp(arguments[0], arguments);
-        error = errno;
+        error = become(arguments);
         _exit(write(report[1], &error, sizeof error) == sizeof error ? EXIT_FAILURE : EXIT_SUCCESS);
     }
     if (command < 0)

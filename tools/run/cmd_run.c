@@ -119,11 +119,19 @@ static void say_beginning(const char *command, const struct place *place, const 
 
 static void say_failure(const char *command, int error)
 {
+    PT_AUTO_FREE char *program = error == ENOEXEC ? pt_command_path(command) : NULL;
+    struct pt_elf_facts facts;
+    bool foreign = program && pt_elf_facts_read(program, &facts);
     bool script = pt_has_extension(command, ".py") && access(command, R_OK) == 0;
     PT_AUTO_BUFFER path = {0};
     pt_append_argument(&path, command);
     pt_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
-             script ? "; it is run by Python: pyprof run -- python3 " : "", script ? path.data : "");
+             foreign  ? ": this machine does not run programs that are "
+             : script ? "; it is run by Python: pyprof run -- python3 "
+                      : "",
+             foreign  ? pt_elf_kind(&facts)
+             : script ? path.data
+                      : "");
 }
 
 /* Prints the report of the run to stderr, where messages go: stdout is the command's. directory: "" without a path. */
