@@ -104,7 +104,6 @@ static void after_fork_in_child(void)
     if (slot) {
         slot->thread.believes_blocked = blocks;
         pp_thread_begin(slot, stack_low, stack_top);
-        pp_thread_bind(slot);
     }
     atomic_store(&pp_process.main_watched, slot != NULL);
 }

@@ -150,7 +150,6 @@ static void begin_here(void)
         uintptr_t self = (uintptr_t)pthread_self(), here = (uintptr_t)__builtin_frame_address(0);
         bool is_main = pp_sys_gettid() == pp_sys_getpid();
         pp_slot_begin_at(slot, pp_process.start.thread_cpu_ns);
-        pp_thread_bind(slot);
         atomic_store(&pp_process.main_watched, is_main);
         uintptr_t low = pp_process.main_stack_low, top = pp_process.main_stack_top, end;
         if (!is_main) {

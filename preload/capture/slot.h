@@ -10,7 +10,8 @@
  *        +-------------------------+------------------------------------------------------+
  *            the thread was not made       the flush thread has drained the ring and written the sums
  *
- * In the child of fork all become FREE, from whatever state.
+ * In the child of fork all become FREE, but not the CLAIMED: a signal handler may have forked in the middle of
+ * pthread_create, or in a thread before it has begun, and the child comes back to that.
  *
  * Owners, of struct pp_slot from top to bottom:
  *      state, tid, timer   changed as the life says, read by all

@@ -26,7 +26,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#define HANDLERS_NS              10000000000u /* at most, for handlers that run: a filter kills for their calls */
+#define QUIET_NS                 10000000000u /* at most, for handlers, and threads that begin or end */
 #define POLL_NS                  1000000
 #define LANDLOCK_RESTRICT_SELF   446
 #define SYSCALL_USER_DISPATCH    59 /* of prctl */
@@ -53,9 +53,9 @@ static void end_profiling(void)
         for (struct pp_slot *other = pp_slot_at(0); other; other = pp_slot_at(other->index + 1))
             pp_timer_disarm(other, PP_TIMER_NONE);
         uint64_t start = pp_sys_clock_ns(CLOCK_MONOTONIC);
-        do /* a handler that has just begun is not seen yet */
+        do /* a handler that has just begun is not seen yet; a filter kills for its calls, and for those of threads */
             pp_syscall4(SYS_nanosleep, (long)&pause, 0, 0, 0);
-        while (!pp_handlers_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < HANDLERS_NS);
+        while (!pp_threads_quiet() && pp_sys_clock_ns(CLOCK_MONOTONIC) - start < QUIET_NS);
         pp_signal_end();
         pp_memory_file_end();
     }

@@ -8,7 +8,6 @@
 #include "../base/process.h"
 #include "../start.h"
 #include "../threads/registry.h"
-#include "../threads/thread_slot.h"
 #include <errno.h>
 #include <stdarg.h>
 
@@ -17,7 +16,6 @@ static __attribute__((noinline)) void begin_thread(struct pp_slot *slot)
 {
     uintptr_t low = 0, size = slot->thread.stack_size;
     uintptr_t top = pp_libc_stack_top((uintptr_t)pthread_self(), (uintptr_t)__builtin_frame_address(0), &low);
-    pp_thread_bind(slot);
     pp_thread_begin(slot, !low && size && top > size ? top - size : low, top);
 }
 
@@ -55,17 +53,12 @@ PP_EXPORT int pthread_create(pthread_t *thread, const pthread_attr_t *attributes
     /* an interpreter that was loaded with RTLD_DEEPBIND does not call our pthread_condattr_setclock */
     if (!pp_is_enabled())
         pp_start_if_initialized();
-    /* in the child of a raw fork no flush thread would drain it */
-    bool registered = pp_is_enabled() && pp_process_is_profiled();
-    struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
+    struct pp_slot *slot = pp_is_enabled() ? pp_slot_claim() : NULL;
     if (!slot)
         return libc->pthread_create ? libc->pthread_create(thread, attributes, start, argument) : ENOSYS;
     slot->thread.start_routine = start;
     slot->thread.start_argument = argument;
     slot->thread.stack_size = stack_size_of(attributes);
-    /* a thread inherits the mask that its creator believes to have */
-    const struct pp_slot *creator = pp_slot_here();
-    slot->thread.believes_blocked = creator && creator->thread.believes_blocked;
     int error = libc->pthread_create(thread, attributes, run_thread, slot);
     if (error)
         pp_slot_release(slot);
@@ -92,7 +85,7 @@ PP_EXPORT int clone(int (*start)(void *), void *stack, int flags, void *argument
     void *parent_tid = va_arg(more, void *), *tls = va_arg(more, void *), *child_tid = va_arg(more, void *);
     va_end(more);
     PP_REQUIRE(clone);
-    bool registered = (flags & CLONE_THREAD) && start && stack && pp_is_enabled() && pp_process_is_profiled();
+    bool registered = (flags & CLONE_THREAD) && start && stack && pp_is_enabled();
     struct pp_slot *slot = registered ? pp_slot_claim() : NULL;
     if (!slot)
         return pp_real()->clone(start, stack, flags, argument, parent_tid, tls, child_tid);

@@ -8,6 +8,7 @@
 #include "../common/pseudo_frames.h"
 #include "perf_clock.h"
 #include "reasons.h"
+#include "thread_slot.h"
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -30,6 +31,7 @@ static uint32_t free_slots[PP_MAX_THREADS];
 static uint32_t free_count;
 static _Atomic uint32_t slot_count;
 static _Atomic uint32_t ended_count;
+static _Atomic uint32_t at_work; /* threads between begin_work and end_work */
 
 static struct pp_slot *map_slot(uint32_t index)
 {
@@ -59,9 +61,26 @@ void pp_threads_warn_too_many(void)
     pp_warn_once(PP_CAUSE_THREAD, "too many threads, or no memory for another: some threads are not profiled");
 }
 
-struct pp_slot *pp_slot_claim(void)
+/* Begins what a thread of the program does for its slot by system calls: no handler of the program runs in the middle
+ * of it, which may fork or end the process, and no seccomp filter is installed meanwhile. Sets the mask for end_work.
+ * Returns false if profiling has ended. */
+static bool begin_work(uint64_t *mask)
+{
+    *mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
+    atomic_fetch_add(&at_work, 1);
+    return !atomic_load(&pp_process.silent);
+}
+
+static void end_work(uint64_t mask)
+{
+    atomic_fetch_sub(&at_work, 1);
+    pp_sys_signal_mask(SIG_SETMASK, mask);
+}
+
+static struct pp_slot *claim(void)
 {
     struct pp_slot *slot = NULL;
+    const struct pp_slot *creator = pp_slot_here();
     pp_lock_acquire(&registry);
     if (free_count)
         slot = pp_slot_at(free_slots[--free_count]);
@@ -71,6 +90,8 @@ struct pp_slot *pp_slot_claim(void)
     }
     if (slot) {
         clear_thread(slot);
+        /* a thread inherits the mask that its creator believes to have */
+        slot->thread.believes_blocked = creator && creator->thread.believes_blocked;
         pp_slot_become(slot, PP_SLOT_CLAIMED);
     }
     pp_lock_release(&registry);
@@ -81,8 +102,18 @@ struct pp_slot *pp_slot_claim(void)
     return slot;
 }
 
+struct pp_slot *pp_slot_claim(void)
+{
+    uint64_t mask;
+    /* in the child of a raw fork no flush thread would drain it */
+    struct pp_slot *slot = begin_work(&mask) && pp_process_is_profiled() ? claim() : NULL;
+    end_work(mask);
+    return slot;
+}
+
 void pp_slot_release(struct pp_slot *slot)
 {
+    uint64_t mask = pp_sys_signal_mask(SIG_SETMASK, UINT64_MAX);
     /* a burst of threads does not keep their rings for ever */
     if (atomic_load(&slot->ring.head) > RING_KEPT)
         pp_sys_madvise(slot->ring.buffer + RING_KEPT, slot->ring.size - RING_KEPT, PP_MADV_DONTNEED);
@@ -91,6 +122,7 @@ void pp_slot_release(struct pp_slot *slot)
     pp_slot_become(slot, PP_SLOT_FREE);
     free_slots[free_count++] = slot->index;
     pp_lock_release(&registry);
+    pp_sys_signal_mask(SIG_SETMASK, mask);
 }
 
 void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
@@ -108,14 +140,21 @@ void pp_thread_arm(struct pp_slot *slot, enum pp_first_expiry first)
     }
 }
 
-void pp_thread_unblock(struct pp_slot *slot)
+/* Takes our signal out of a mask; the slot notes whether it was there, as the program believes. */
+static uint64_t mask_without_ours(struct pp_slot *slot, uint64_t mask)
 {
     slot->thread.profiler_signal = atomic_load(&pp_capture.signal);
     uint64_t bit = (uint64_t)1 << (slot->thread.profiler_signal - 1);
-    if (!(pp_sys_signal_mask(SIG_BLOCK, 0) & bit))
-        return;
-    slot->thread.believes_blocked = true; /* first: a signal of the program's may be pending */
-    pp_sys_signal_mask(SIG_UNBLOCK, bit);
+    if (mask & bit)
+        slot->thread.believes_blocked = true; /* first: a signal of the program's may be pending */
+    return mask & ~bit;
+}
+
+void pp_thread_unblock(struct pp_slot *slot)
+{
+    uint64_t mask = pp_sys_signal_mask(SIG_BLOCK, 0), without = mask_without_ours(slot, mask);
+    if (without != mask)
+        pp_sys_signal_mask(SIG_UNBLOCK, mask & ~without);
 }
 
 void pp_thread_has_stack(struct pp_slot *slot, size_t room)
@@ -127,27 +166,41 @@ void pp_thread_has_stack(struct pp_slot *slot, size_t room)
 
 void pp_thread_begin(struct pp_slot *slot, uintptr_t stack_low, uintptr_t stack_top)
 {
+    uint64_t mask;
+    /* if a handler has forked in this thread before this, the child's thread has a slot */
+    if (!begin_work(&mask) || pp_slot_here()) {
+        pp_slot_release(slot);
+        end_work(mask);
+        return;
+    }
     int tid = pp_sys_gettid();
+    pp_thread_bind(slot);
     slot->thread.thread_pointer = pp_own_thread_pointer();
     slot->thread.is_main = tid == pp_sys_getpid();
     atomic_store(&slot->thread.stack_low, stack_low);
     atomic_store(&slot->thread.stack_top, stack_top);
     slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
     atomic_store(&slot->tid, tid);
-    pp_thread_unblock(slot);
     if (stack_low)
         pp_thread_has_stack(slot, (uintptr_t)__builtin_frame_address(0) - stack_low);
     pp_thread_arm(slot, slot->thread.start_routine ? PP_FIRST_TICK : PP_FIRST_RANDOM);
     pp_event_thread_begins();
+    end_work(mask_without_ours(slot, mask));
 }
 
 void pp_thread_begin_bare(struct pp_slot *slot)
 {
-    slot->thread.scanned = true;
-    slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
-    atomic_store(&slot->tid, pp_sys_gettid());
-    pp_thread_arm(slot, PP_FIRST_TICK);
-    pp_event_thread_begins();
+    uint64_t mask;
+    if (!begin_work(&mask) || pp_slot_of(pp_sys_gettid())) {
+        pp_slot_release(slot);
+    } else {
+        slot->thread.scanned = true;
+        slot->flush.clock_at_ns = pp_sys_clock_ns(CLOCK_MONOTONIC);
+        atomic_store(&slot->tid, pp_sys_gettid());
+        pp_thread_arm(slot, PP_FIRST_TICK);
+        pp_event_thread_begins();
+    }
+    end_work(mask);
 }
 
 void pp_thread_never_arm(void)
@@ -185,17 +238,19 @@ void pp_thread_unreachable(struct pp_slot *slot)
                                "dispatched to it)");
 }
 
-void pp_thread_end(struct pp_slot *slot)
+/* Ends the slot of a thread that had this mask; returns the one that it is to have. */
+static uint64_t end_thread(struct pp_slot *slot, uint64_t mask)
 {
     struct pp_slot_thread *thread = &slot->thread;
     /* by the signal that it has followed last: ours may have changed since, if it had no time to follow that */
-    bool blocked = pp_sys_signal_mask(SIG_BLOCK, 0) >> (thread->profiler_signal - 1) & 1;
+    uint64_t bit = thread->profiler_signal ? (uint64_t)1 << (thread->profiler_signal - 1) : 0;
+    bool blocked = mask & bit;
     pp_timer_disarm(slot, blocked ? PP_TIMER_UNREACHABLE : PP_TIMER_ENDED);
     thread->pushed_off = was_pushed_off();
     pp_syscall4(SYS_prctl, 16 /* PR_GET_NAME */, (long)thread->final_name, 0, 0);
     atomic_store(&thread->final_cpu_ns, pp_sys_clock_ns(CLOCK_THREAD_CPUTIME_ID));
     if (thread->believes_blocked) /* nothing corrects what the thread reads from here on */
-        pp_sys_signal_mask(SIG_BLOCK, (uint64_t)1 << (thread->profiler_signal - 1));
+        mask |= bit;
     if (thread->is_main) {
         atomic_store(&pp_process.main_watched, false);
         atomic_store(&pp_process.main_ended, true);
@@ -203,6 +258,15 @@ void pp_thread_end(struct pp_slot *slot)
     pp_slot_become(slot, PP_SLOT_ENDED);
     if (atomic_fetch_add(&ended_count, 1) % ENDED_WAKE == ENDED_WAKE - 1 || atomic_load(&pp_process.main_ended))
         pp_wake_flush(PP_WAKE_DRAIN);
+    return mask;
+}
+
+void pp_thread_end(struct pp_slot *slot)
+{
+    uint64_t mask;
+    bool ours = begin_work(&mask) && atomic_load(&slot->state) == PP_SLOT_LIVE &&
+                atomic_load(&slot->tid) == pp_sys_gettid(); /* a fork may have given the slot away */
+    end_work(ours ? end_thread(slot, mask) : mask);
 }
 
 void pp_slot_begin_at(struct pp_slot *slot, uint64_t cpu_ns)
@@ -219,6 +283,11 @@ bool pp_handlers_quiet(void)
     return true;
 }
 
+bool pp_threads_quiet(void)
+{
+    return !atomic_load(&at_work) && pp_handlers_quiet();
+}
+
 bool pp_other_threads(bool python)
 {
     int self = pp_sys_gettid();
@@ -233,10 +302,11 @@ bool pp_other_threads(bool python)
 void pp_registry_after_fork(void)
 {
     pp_lock_reset(&registry);
+    atomic_store(&at_work, 0);
     free_count = 0;
     for (uint32_t i = slot_count; i-- > 0;) {
         struct pp_slot *slot = pp_slot_at(i);
-        if (!slot)
+        if (!slot || atomic_load(&slot->state) == PP_SLOT_CLAIMED)
             continue;
         clear_thread(slot);
         slot->cost = (struct pp_slot_cost){0};

@@ -32,12 +32,13 @@ bool pp_threads_watch_ends(void (*on_end)(struct pp_slot *slot))
 
 void pp_thread_bind(struct pp_slot *slot)
 {
-    pp_real()->pthread_setspecific(end_key, slot);
+    if (at_end)
+        pp_real()->pthread_setspecific(end_key, slot);
 }
 
 struct pp_slot *pp_slot_here(void)
 {
-    if (!pp_is_enabled())
+    if (!pp_is_enabled() || !at_end)
         return NULL;
     struct pp_slot *slot = pp_real()->pthread_getspecific(end_key);
     /* another thread's in a raw clone that shares this thread's TLS, or given away by a fork */

@@ -440,6 +440,27 @@ assert change == 0 and min(took) < 0.4, f"signals {change:x} changed, {took} s f
 }
 
 # The lock that this thread holds is never dropped in a child.
+@test "forks in the middle of pthread_create, and in a thread that has not begun: the child goes on with that" {
+    gcc -O1 -shared -fPIC -pthread -o creation.so "$WORKLOADS/lib/forks_in_creation.c" -ldl
+    ulimit -Sc 0
+    cat >creation.py <<'END'
+import ctypes, time
+
+while time.thread_time() < 0.1:
+    pass
+creation = ctypes.CDLL("./creation.so")
+print([creation.fork_in_creation(in_thread) for in_thread in [False, True] * 5])
+END
+    [ "$(LD_PRELOAD=./creation.so timeout 60 "$PYTHON" creation.py)" = "$(printf '[%s0]' "$(printf '0, %.0s' {1..9})")" ] || fail "without us, too"
+    LD_PRELOAD=$LIBPYPROF:./creation.so PYPROF_OUT=pyprof.out timeout 60 "$PYTHON" creation.py >creation.txt
+    grep -qx "\[0$(printf ', 0%.0s' {1..9})\]" creation.txt || fail "threads that do not run once: $(cat creation.txt)"
+    [ "$(log_files | wc -l)" -eq 11 ] || fail "expected a file of each process: $(log_files)"
+    collapsed >stacks.txt
+    # once in each process: 10 children used 50 ms, the parent 500
+    between 600000000 "$(awk '/;use_cpu / { ns += $NF } END { print ns + 0 }' stacks.txt)" 1050000000 "ns of use_cpu"
+    adds_up
+}
+
 @test "children of a process with a thread in the loader end at once, and their profile is whole" {
     gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
     profiled "$PYTHON" -c 'import ctypes

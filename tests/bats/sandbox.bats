@@ -42,6 +42,21 @@ FORBIDDEN="222,223,224,226 98 310 434,436,438 310,434,436,438 999 writing naming
     adds_up
 }
 
+@test "a seccomp filter for all threads waits for threads that begin and end" {
+    gcc -O1 -shared -fPIC -o threads.so "$WORKLOADS/lib/filtered_threads.c"
+    ulimit -Sc 0
+    cat >filtered.py <<'END'
+import ctypes, sys, time
+
+while time.thread_time() < 0.1:
+    pass
+sys.exit(ctypes.CDLL("./threads.so").filter_while_threads_begin())
+END
+    for _ in 1 2 3; do
+        profiled "$PYTHON" filtered.py || fail "killed: $?"
+    done
+}
+
 @test "a seccomp filter after the flush thread could not be made again: the process and its children live" {
     needs_namespaces -U -r -p -m
     cat >moved.py <<'END'

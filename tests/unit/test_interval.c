@@ -1,6 +1,7 @@
 /* Flushes: a segment that is full gives way to another that can be read by itself, a write that fails is counted, what
  * was said on stderr stands in the log. */
 #include "preload/base/config.h"
+#include "preload/base/process.h"
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
 #include "preload/flush/interval.h"
@@ -35,6 +36,7 @@ void before_all(void)
     assert_true(readlink("/proc/self/exe", program, sizeof program - 16) > 0);
     strcpy(strrchr(program, '/'), "/../pyprof");
     pp_modules_refresh();
+    pp_process_begins();
 }
 
 void before_each(void)

@@ -1,6 +1,7 @@
 /* The traces that PYPROF_TRACES selects are those of TraceIdRatioBased: its bound is round(rate * 2**64) in Python.
  * With "only" timers are slow while there is no such trace. */
 #include "preload/base/config.h"
+#include "preload/base/process.h"
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/common/settings.h"
@@ -58,6 +59,7 @@ void before_each(void)
     pp_config.period_ns = 10 * MS;
     pp_config.traces_only = true;
     atomic_store(&pp_capture.enabled, 1);
+    pp_process_begins();
     pp_interval_reset();
     pp_traces_after_fork();
     slot = pp_slot_claim();

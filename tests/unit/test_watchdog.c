@@ -1,5 +1,6 @@
 /* Timers that do not fire give way to ones that do; those of threads that end do not outlive them. */
 #include "preload/base/config.h"
+#include "preload/base/process.h"
 #include "preload/base/syscalls.h"
 #include "preload/capture/capture.h"
 #include "preload/flush/watchdog.h"
@@ -43,6 +44,7 @@ void before_each(void)
     atomic_store(&pp_capture.signal, SIGPROF);
     pp_config.period_ns = 5 * MS;
     atomic_store(&pp_capture.enabled, 1);
+    pp_process_begins();
     memset(reasons, 0, sizeof reasons);
     atomic_store(&pp_thread_reasons[PP_REASON_UNREACHABLE], 0);
     slot = pp_slot_claim();
