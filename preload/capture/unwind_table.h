@@ -10,13 +10,14 @@
  *
  * An address may have another module only after the loader has unloaded one, which no thread of ours sees when it
  * happens. Two counts tell what a table and a module hold for: calls of dlclose, that have begun and that have ended,
- * and readings of the loader's list, each of which finds how much was ever unloaded.
+ * and readings of the loader's list, each of which finds how much was ever unloaded; each counts twice, when it begins
+ * and when its result is there.
  *
- *                reading 7        dlclose          sample, 1 ended     reading 8
+ *                reading 6        dlclose          sample, 1 ended     reading 8
  *     ----------------|------------[=====]---------------*------------------|------------>
  *     begun, ended    0            1     1                                  1
  *     known           0 (ended)                                             1
- *     new modules     since {0 begun, reading 7}                            since {1, 8}
+ *     new modules     since {0 begun, reading 6}                            since {1, 8}
  *
  * While `known` is below `begun`, a handler takes only those modules of the table as present that have their build-id
  * in memory. The flush thread names a sample by modules that it has read after all calls that had ended before the

@@ -84,10 +84,23 @@ static void consume_sample(struct pp_slot *slot, const struct pp_record_sample *
         pp_interval.account.reasons[PP_REASON_LOST_RING_FULL] += charge.lost_samples;
 }
 
-/* Names samples by modules that were read after all that was unloaded before them. */
+static bool has_unknown_code(const struct pp_record_sample *record)
+{
+    const uint64_t *native = (const uint64_t *)(record + 1);
+    const struct pp_native_frame *unfinished =
+        (const struct pp_native_frame *)((const struct pp_record_unfinished *)record + 1);
+    bool finished = record->header.type == PP_RECORD_SAMPLE, known = true;
+    for (unsigned i = 0; i < record->native_frames && known; i++)
+        known = pp_module_find(finished ? native[i] & PP_NATIVE_ADDRESS : unfinished[i].ip);
+    return !known;
+}
+
+/* Names samples by modules that were read after all that was unloaded before them, and after what they ran was loaded:
+ * what is drained while samples are taken may be of a library that the reading at its beginning has not seen. */
 static void refresh_for(const struct pp_record_sample *record)
 {
-    if (record->time.unloads > atomic_load(&pp_unloads.known))
+    if (record->time.unloads > atomic_load(&pp_unloads.known) ||
+        (pp_modules_may_lack(record->time) && has_unknown_code(record)))
         pp_drain_refresh_modules();
 }
 

@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
+#define FIRST_READING 2 /* a reading counts when it begins, and when its result is there */
+
 static struct pp_known_objects known; /* the list; no adds: it is read again */
 /* How much was ever unloaded, by the last reading, and the first one that found so much. */
 static unsigned long long unloaded;
@@ -122,7 +124,7 @@ static bool replace_list(const struct pp_loaded_objects *objects, struct pp_modu
 static struct pp_module_time note_reading(uint32_t begun, unsigned long long subs)
 {
     struct pp_module_time time = {begun, atomic_load(&pp_unloads.readings) + 1};
-    if (subs != unloaded && (time.readings > 1 || begun)) {
+    if (subs != unloaded && (time.readings > FIRST_READING || begun)) {
         unloaded_reading = time.readings;
         if (begun == begun_before)
             time.unloads = UINT32_MAX;
@@ -136,6 +138,7 @@ bool pp_modules_refresh(void)
 {
     struct pp_loaded_objects objects;
     uint32_t ended = atomic_load(&pp_unloads.ended), begun = atomic_load(&pp_unloads.begun);
+    atomic_fetch_add(&pp_unloads.readings, 1);
     bool read = pp_loaded_objects_read(&known, &objects);
     if (!read && !objects.known)
         return false;
@@ -150,6 +153,11 @@ bool pp_modules_refresh(void)
     atomic_store(&pp_unloads.known, ended);
     atomic_store(&pp_unloads.readings, now.readings);
     return changed;
+}
+
+bool pp_modules_may_lack(struct pp_module_time time)
+{
+    return time.readings + 1 >= atomic_load(&pp_unloads.readings);
 }
 
 bool pp_modules_hold_for(struct pp_module_time time)

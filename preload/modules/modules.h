@@ -58,6 +58,9 @@ bool pp_modules_publish(void);
 /* Returns the module whose code holds the address, NULL if none. Valid until the next refresh. */
 struct pp_module *pp_module_find(uintptr_t address);
 
+/* Whether a module that was loaded before this time may be missing: the last reading had begun by then. */
+bool pp_modules_may_lack(struct pp_module_time time);
+
 /* Whether nothing was unloaded between the last reading before this time and the last one of all: then the modules of
  * the list are those that were there. */
 bool pp_modules_hold_for(struct pp_module_time time);

@@ -4,6 +4,7 @@
 #include "preload/base/process.h"
 #include "preload/capture/capture.h"
 #include "preload/capture/slot_memory.h"
+#include "preload/flush/drain.h"
 #include "preload/flush/interval.h"
 #include "preload/log/tables.h"
 #include "preload/modules/modules.h"
@@ -22,6 +23,7 @@ static bool tables_full(const struct pp_tables *tables)
 #include "preload/flush/write_interval.c"
 
 #include <dirent.h>
+#include <dlfcn.h>
 #include <gnu/libc-version.h>
 
 #define MS     1000000u
@@ -62,10 +64,11 @@ void after_each(void)
     pp_slot_release(slot);
 }
 
+static uint64_t address; /* of the last frame; 0: none yet */
+
 /* A sample of 1 ms whose frames are in no earlier one: libc's code has room for all that is asked for. */
 static void put_sample(void)
 {
-    static uint64_t address;
     if (!address)
         address = (uintptr_t)gnu_get_libc_version;
     size_t size = sizeof(struct pp_record_sample) + FRAMES * sizeof(uint64_t);
@@ -76,6 +79,7 @@ static void put_sample(void)
     sample->header = header;
     sample->cpu_previous_ns = used_ns;
     sample->cpu_ns = used_ns += MS;
+    sample->time = pp_module_time_now();
     sample->native_frames = FRAMES;
     uint64_t *native = (uint64_t *)(sample + 1);
     for (unsigned i = 0; i < FRAMES; i++)
@@ -115,7 +119,9 @@ static unsigned long long number_of(const char *command, const char *path)
 }
 
 #define SAMPLES_OF "'%s' export '%s' --format collapsed --unit samples | awk '{ n += $NF } END { print n + 0 }'"
-#define NOISE_OF   "'%s' export '%s' --format collapsed --unit samples 2>&1 >/dev/null | wc -c"
+#define NAMED_OF(frame)                                                                                                \
+    "'%s' export '%s' --format collapsed --unit samples | awk '/" frame "/ { n += $NF } END { print n + 0 }'"
+#define NOISE_OF "'%s' export '%s' --format collapsed --unit samples 2>&1 >/dev/null | wc -c"
 
 TEST(a_full_segment_gives_way_to_one_that_stands_alone)
 {
@@ -140,6 +146,21 @@ TEST(a_full_segment_gives_way_to_one_that_stands_alone)
     assert_int_equal(sum, per_flush * flushes);
     assert_int_equal(number_of(SAMPLES_OF, pp_config.out), sum);
     assert_int_equal(pp_interval.account.lost_ns, 0);
+}
+
+/* What was loaded since the modules were read is no code of a JIT. */
+TEST(code_that_was_loaded_since_has_its_module)
+{
+    void *library = dlopen("libBrokenLocale.so.1", RTLD_NOW | RTLD_LOCAL);
+    assert_non_null(library);
+    address = (uintptr_t)dlsym(library, "__ctype_get_mb_cur_max");
+    put_sample();
+    pp_drain(false);
+    address = 0;
+    pp_interval_flush(0, PP_END_EXIT);
+    assert_int_equal(number_of(NAMED_OF("libBrokenLocale"), pp_config.out), 1);
+    assert_int_equal(number_of(NAMED_OF("\\[jit"), pp_config.out), 0);
+    dlclose(library);
 }
 
 /* Only closed segments are compacted. */

@@ -71,6 +71,17 @@ TEST(a_module_that_may_be_at_the_place_of_another_is_newer)
     unload(again);
 }
 
+TEST(a_reading_may_lack_what_was_loaded_since_it_began)
+{
+    pp_modules_refresh();
+    struct pp_module_time now = pp_module_time_now(), meanwhile = {now.unloads, now.readings - 1},
+                          before = {now.unloads, now.readings - 2};
+    assert_true(pp_modules_may_lack(now) && pp_modules_may_lack(meanwhile));
+    assert_false(pp_modules_may_lack(before));
+    pp_modules_refresh();
+    assert_false(pp_modules_may_lack(now));
+}
+
 TEST(what_unloads_nothing_makes_no_module_newer)
 {
     void *first, *second;
