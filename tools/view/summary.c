@@ -139,20 +139,25 @@ bool pt_summary_is_uneven(const struct pt_profile *profile)
     return is_uneven(&sum);
 }
 
-/* Returns whether a process has no perf events. */
-static bool has_ticks_only(const struct pt_profile *profile, uint32_t process)
+/* Adds why a process had no perf events, and what gives it some; nothing if all had them. */
+static void append_no_events(struct pt_buffer *text, const struct pt_profile *profile, uint32_t process)
 {
-    bool found = false;
-    for (uint32_t i = 0; i < profile->processes.count; i++)
-        found |= (process == PT_NONE || i == process) &&
-                 !strstr(pt_string(profile, profile->processes.items[i].clock), "perf events");
-    return found;
+    static const char refused[] = "no perf events: ";
+    for (uint32_t i = 0; i < profile->processes.count && !text->length; i++) {
+        const char *clock = pt_string(profile, profile->processes.items[i].clock), *why = strstr(clock, refused);
+        if (process != PT_NONE && i != process)
+            continue;
+        if (why)
+            pt_buffer_format(text, "Perf events see that; there were none: %s", why + sizeof refused - 1);
+        else if (!strstr(clock, "perf events"))
+            pt_buffer_text(text,
+                           "PYPROF_CLOCK=perf sees that, where 'pyprof doctor' says that perf events are permitted");
+    }
 }
 
-#define SEEN_BY_EVENTS "PYPROF_CLOCK=perf sees that, where 'pyprof doctor' says that perf events are permitted"
-
+/* no_events: as append_no_events has it. */
 static void warn_of_shares(const struct warnings *warnings, const struct pt_accounting *sum, uint32_t processes,
-                           bool ticks_only)
+                           const char *no_events)
 {
     double unsampled = pt_percent(sum->unsampled_ns, sum->cpu_ns), lost = pt_percent(sum->lost_ns, sum->cpu_ns),
            own = pt_percent(sum->own_ns, sum->cpu_ns);
@@ -161,20 +166,21 @@ static void warn_of_shares(const struct warnings *warnings, const struct pt_acco
                      sum->reasons[PP_REASON_SMALL_STACK] || sum->reasons[PP_REASON_NO_SLOT] ||
                      sum->reasons[PP_REASON_ACTION_GONE];
         warn(warnings,
-             "%.1f %% of the CPU (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED "; %s%s",
+             "%.1f %% of the CPU (%.2f s) was not sampled: no function has it, it is " PP_PSEUDO_UNSAMPLED "; %s%s%s",
              unsampled, pt_seconds(sum->unsampled_ns),
              known ? "there was no signal for it, see below"
                    : "threads, or the process, were over before the next sample was due",
              known        ? ""
-             : ticks_only ? ", or worked between two clock ticks. " SEEN_BY_EVENTS
-                          : ", or were in system calls that no clock tick met");
+             : *no_events ? ", or worked between two clock ticks. "
+                          : ", or were in system calls that no clock tick met",
+             known ? "" : no_events);
     }
     if (is_uneven(sum))
         warn(warnings,
              "%.1f %% (%.2f s) was sampled at clock ticks alone: of threads that wait often, work between two ticks is "
              "not seen, and shares can be wrong. %s",
              pt_percent(sum->uneven_ns, sum->cpu_ns), pt_seconds(sum->uneven_ns),
-             ticks_only ? SEEN_BY_EVENTS
+             *no_events ? no_events
                         : "Perf events would cost these threads more than PYPROF_MAX_OVERHEAD; PYPROF_CLOCK=perf gives "
                           "them events all the same");
     if (lost > LOST_PERCENT) {
@@ -399,7 +405,9 @@ void pt_summary_warnings(const struct pt_profile *profile, uint32_t only, void (
     else if (!without_sums && sum.samples < FEW_SAMPLES)
         warn(&warnings, "only %" PRIu64 " sample%s: run longer%s", sum.samples, pt_plural(sum.samples, "s"),
              costs_much(&sum, checked) ? "" : ", or pyprof run --hz 250");
-    warn_of_shares(&warnings, &sum, checked, has_ticks_only(profile, only));
+    PT_AUTO_BUFFER no_events = {0};
+    append_no_events(&no_events, profile, only);
+    warn_of_shares(&warnings, &sum, checked, no_events.length ? no_events.data : "");
     warn_of_stacks(&warnings, profile, &sum);
     warn_of_reasons(&warnings, &sum);
     warn_of_subinterpreters(&warnings, &sum);
