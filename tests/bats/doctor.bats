@@ -322,6 +322,9 @@ time.sleep(300)'
     gcc -static -o static static.c
     doctor 1 -- ./static
     says 'FAIL library the program is static'
+    printf '\267' | dd of=static bs=1 seek=18 conv=notrunc status=none
+    doctor 1 -- ./static
+    says 'FAIL library the program is 64-bit ARM, the library 64-bit x86-64'
     if command -v musl-gcc >/dev/null; then
         musl-gcc -o musl static.c
         doctor 0 -- ./musl
@@ -329,8 +332,16 @@ time.sleep(300)'
     fi
     echo 'no program' >text
     chmod +x text
+    doctor 0 -- ./text
+    says "ok command ./text has no '#!' in its first line: it is run by /bin/sh"
+    printf '#!/no/such/python\n' >text
     doctor 1 -- ./text
-    says 'FAIL command ./text: neither a program of Linux nor a script'
+    says 'FAIL command ./text is a script for /no/such/python, which is not here'
+    printf '#!/bin/sh\r\n' >text
+    doctor 1 -- ./text
+    says "FAIL command ./text is a script for /bin/sh.r, which is not here -> its lines end as those of Windows do"
+    doctor 1 -- /
+    says 'FAIL command /: Is a directory -> name a program in it'
     : >file
     PYPROF_OUT=$PWD/file/out TMPDIR=$PWD/file doctor 1 -- "$PYTHON"
     says 'FAIL output'

@@ -235,6 +235,10 @@ END
     echo 'echo "by sh: $1"' >script
     chmod +x script
     [ "$("$PYPROF" run -- ./script it 2>err.txt)" = 'by sh: it' ] || fail "$(cat err.txt)"
+    ! grep -q 'is not profiled' err.txt || fail "$(cat err.txt)"
+    echo '#!/no/such/python' >script
+    ends_with 127 "$PYPROF" run -- ./script 2>err.txt
+    lines_of err.txt 1 '^pyprof: \./script is a script for /no/such/python, which is not here; '
 }
 
 @test "pyprof run says when the library cannot be in the command, and when nothing was sampled" {

@@ -10,6 +10,7 @@
 
 #include "../base/library_path.h"
 #include "../base/memory.h"
+#include "../base/output.h"
 #include "../model/frame_text.h"
 #include "checks.h"
 
@@ -17,13 +18,19 @@
 #define PRELOAD         "LD_PRELOAD"
 #define MAX_INTERPRETED 4   /* scripts that run scripts, as the kernel has it */
 #define LINE_BYTES      256 /* as much of "#!…" as the kernel reads */
+#define SHELL           "/bin/sh"
 
 char *pt_command_path(const char *command)
 {
     const char *path = getenv("PATH");
     struct stat status;
-    if (strchr(command, '/'))
-        return access(command, X_OK) == 0 ? pt_strdup(command) : NULL;
+    if (strchr(command, '/')) {
+        bool directory = stat(command, &status) == 0 && S_ISDIR(status.st_mode);
+        if (!directory && access(command, X_OK) == 0)
+            return pt_strdup(command);
+        errno = directory ? EISDIR : errno;
+        return NULL;
+    }
     int error = ENOENT;
     for (const char *at = path ? path : "/bin:/usr/bin"; at; at = strchr(at, ':') ? strchr(at, ':') + 1 : NULL) {
         int length = (int)strcspn(at, ":");
@@ -38,9 +45,9 @@ char *pt_command_path(const char *command)
     return NULL;
 }
 
-/* Returns the program that the first line of a script names, also through /usr/bin/env; NULL if the file is no script.
- * The caller frees. */
-static char *interpreter_of(const char *path)
+/* Returns the program that the first line of a script names, also through /usr/bin/env; without one, the shell that
+ * execvp runs it by, and *named is false. The caller frees. */
+static char *interpreter_of(const char *path, bool *named)
 {
     char line[LINE_BYTES + 1] = "";
     int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -49,15 +56,14 @@ static char *interpreter_of(const char *path)
         close(file);
     line[length > 0 ? length : 0] = '\0';
     line[strcspn(line, "\n")] = '\0';
-    if (strncmp(line, "#!", 2) != 0)
-        return NULL;
+    *named = strncmp(line, "#!", 2) == 0;
     char *save, *word = strtok_r(line + 2, " \t", &save);
     const char *base = word ? strrchr(word, '/') : NULL;
     if (base && strcmp(base, "/env") == 0)
         do
             word = strtok_r(NULL, " \t", &save);
         while (word && (*word == '-' || strchr(word, '=')));
-    return word ? pt_command_path(word) : NULL;
+    return pt_strdup(*named && word ? word : SHELL);
 }
 
 static bool is_privileged(const char *path, struct pt_findings *findings)
@@ -143,6 +149,34 @@ static bool keeps_preload(char *const *arguments, struct pt_findings *findings)
     return false;
 }
 
+static char *cannot_be_seen(const char *path, struct pt_findings *findings)
+{
+    pt_find(findings, PT_LEVEL_WARN, TOPIC, "%s: %s", path, strerror(errno));
+    pt_remedy(findings, "what it is cannot be seen by this user");
+    return NULL;
+}
+
+/* Returns the path of the program that runs the script; NULL with a failure if it is not here. The caller frees. */
+static char *script_interpreter(const char *path, struct pt_findings *findings)
+{
+    bool named;
+    PT_AUTO_FREE char *name = interpreter_of(path, &named);
+    char *interpreter = pt_command_path(name);
+    size_t length = strlen(name);
+    bool of_windows = length && name[length - 1] == '\r';
+    if (interpreter) {
+        pt_find(findings, PT_LEVEL_OK, TOPIC,
+                named ? "%s is a script, run by %s" : "%s has no '#!' in its first line: it is run by %s", path,
+                interpreter);
+    } else {
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is a script for %.*s%s, which is not here", path,
+                (int)length - of_windows, name, of_windows ? "\\r" : "");
+        pt_remedy(findings, of_windows ? "its lines end as those of Windows do: sed -i 's/\\r$//' takes that away"
+                                       : "install that, or correct the script's first line");
+    }
+    return interpreter;
+}
+
 void pt_check_command(const struct pt_process_info *subject, char *const *arguments, struct pt_findings *findings)
 {
     const char *command = arguments[0];
@@ -151,7 +185,12 @@ void pt_check_command(const struct pt_process_info *subject, char *const *argume
     if (!path) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s: %s", command,
                 errno == ENOENT ? "command not found" : strerror(errno));
-        pt_remedy(findings, errno == ENOENT ? "is it in PATH? else give its path" : "make it executable: chmod +x");
+        if (errno == EACCES && pt_has_extension(command, ".py"))
+            pt_remedy(findings, "it is run by Python: pyprof run -- python3 %s", command);
+        else
+            pt_remedy(findings, errno == ENOENT   ? "is it in PATH? else give its path"
+                                : errno == EISDIR ? "name a program in it"
+                                                  : "make it executable: chmod +x");
         return;
     }
     bool keeps = keeps_preload(arguments, findings);
@@ -162,17 +201,11 @@ void pt_check_command(const struct pt_process_info *subject, char *const *argume
             check_preload(subject, &facts, findings);
             break;
         }
-        int error = errno;
-        char *interpreter = error ? NULL : interpreter_of(path);
-        if (!interpreter) {
-            pt_find(findings, error ? PT_LEVEL_WARN : PT_LEVEL_FAIL, TOPIC, "%s: %s", path,
-                    error ? strerror(error) : "neither a program of Linux nor a script whose interpreter is here");
-            pt_remedy(findings, error ? "what it is cannot be seen by this user" : "check its first line");
-            break;
-        }
-        pt_find(findings, PT_LEVEL_OK, TOPIC, "%s is a script, run by %s", path, interpreter);
+        char *interpreter = errno ? cannot_be_seen(path, findings) : script_interpreter(path, findings);
         free(path);
         path = interpreter;
+        if (!path)
+            break;
     }
     free(path);
 }

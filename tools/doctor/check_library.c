@@ -157,19 +157,32 @@ static bool check_program(const struct pt_elf_facts *program, const char *preloa
     return false;
 }
 
+static bool is_same_kind(const struct pt_elf_facts *a, const struct pt_elf_facts *b)
+{
+    return a->class == b->class && a->machine == b->machine;
+}
+
 bool pt_check_loadable(const struct pt_process_info *subject, const char *library, const struct pt_elf_facts *program,
                        struct pt_findings *findings)
 {
     const char *preload =
         subject->pid == getpid() ? getenv("LD_PRELOAD") : pt_process_info_variable(subject, "LD_PRELOAD");
-    if (!check_program(program, preload, findings))
-        return false;
-    if (!strchr(library, '/') || strchr(library, '$'))
-        return true; /* the loader's own business */
-    PT_AUTO_FREE char *path = pt_process_info_path(subject, library);
+    bool named = strchr(library, '/') && !strchr(library, '$'); /* else it is the loader's own business */
+    PT_AUTO_FREE char *path = named ? pt_process_info_path(subject, library) : NULL;
     struct pt_elf_facts facts;
     struct statvfs mount;
     uint32_t before = findings->count;
+    if (named && program->class && pt_elf_facts_read(path, &facts) && !is_same_kind(&facts, program)) {
+        PT_AUTO_BUFFER kind = {0};
+        pt_buffer_text(&kind, pt_elf_kind(program));
+        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is %s, the library %s", kind.data, pt_elf_kind(&facts));
+        pt_remedy(findings, "only programs of the library's own kind can be profiled");
+        return false;
+    }
+    if (!check_program(program, preload, findings))
+        return false;
+    if (!named)
+        return true;
     if (access(path, F_OK) != 0) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "LD_PRELOAD names %s, which cannot be reached: %s", library,
                 strerror(errno));
@@ -181,12 +194,6 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s cannot be loaded: %s", library,
                 errno ? strerror(errno) : "it is no ELF file");
         pt_remedy(findings, errno ? "make it readable for the user of the process" : "install it again");
-    } else if (program->class && (facts.class != program->class || facts.machine != program->machine)) {
-        PT_AUTO_BUFFER kind = {0};
-        pt_buffer_text(&kind, pt_elf_kind(program));
-        pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is %s, the library %s: its loader passes it by", kind.data,
-                pt_elf_kind(&facts));
-        pt_remedy(findings, "only programs of the library's own kind can be profiled");
     } else if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is on a file system that is mounted noexec", library);
         pt_remedy(findings, "copy it to one that is not, and set LD_PRELOAD to that");

@@ -117,21 +117,26 @@ static void say_beginning(const char *command, const struct place *place, const 
         pt_message("%s", pause.data);
 }
 
-static void say_failure(const char *command, int error)
+static void say_failure(char *const *arguments, int error)
 {
-    PT_AUTO_FREE char *program = error == ENOEXEC ? pt_command_path(command) : NULL;
+    const char *command = arguments[0];
+    PT_AUTO_FREE char *program = pt_command_path(command),
+                      *without_interpreter = program && error == ENOENT ? obstacle_of(arguments) : NULL;
     struct pt_elf_facts facts;
-    bool foreign = program && pt_elf_facts_read(program, &facts);
+    bool foreign = error == ENOEXEC && program && pt_elf_facts_read(program, &facts);
     bool script = pt_has_extension(command, ".py") && access(command, R_OK) == 0;
     PT_AUTO_BUFFER path = {0};
     pt_append_argument(&path, command);
-    pt_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
-             foreign  ? ": this machine does not run programs that are "
-             : script ? "; it is run by Python: pyprof run -- python3 "
-                      : "",
-             foreign  ? pt_elf_kind(&facts)
-             : script ? path.data
-                      : "");
+    if (without_interpreter)
+        pt_error("%s", without_interpreter);
+    else
+        pt_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
+                 foreign  ? ": this machine does not run programs that are "
+                 : script ? "; it is run by Python: pyprof run -- python3 "
+                          : "",
+                 foreign  ? pt_elf_kind(&facts)
+                 : script ? path.data
+                          : "");
 }
 
 /* Prints the report of the run to stderr, where messages go: stdout is the command's. directory: "" without a path. */
@@ -250,7 +255,7 @@ int pt_cmd_run(const struct pt_cli *cli)
     while (launches.done < launches.wanted && launch(&launches))
         continue;
     if (launches.error) {
-        say_failure(cli->arguments[0], launches.error);
+        say_failure(cli->arguments, launches.error);
         pt_pusher_end(&pusher);
     }
     int status =
