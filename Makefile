@@ -309,6 +309,9 @@ RUNS_HERE   ?=
 WHEEL_DIR   := $(BUILD)/wheel
 
 .PHONY: wheel wheel-aarch64 wheel-programs sdist
+ifneq ($(and $(ARCH),$(filter wheel,$(MAKECMDGOALS))),)
+  $(error the wheel for AArch64 is made by: make wheel-aarch64)
+endif
 wheel: $(WHEEL_DIR)/static/pyprof $(WHEEL_DIR)/static/libpyprof.so
 	$(QUIET)tools/man/make.sh $(or $(RUNS_HERE),$<) $(<D)/share
 	$(QUIET)$(PACK) wheel $(<D) $(DIST) $(STATIC_LIBS) $(shell $(CC) -print-file-name=libc.a)

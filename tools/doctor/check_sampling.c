@@ -214,7 +214,9 @@ static void check_timers(const struct pt_process_info *subject, const struct tim
             pt_remedy(findings, "a seccomp filter is active: have it permit timer_create, timer_settime and "
                                 "timer_delete");
         else
-            pt_remedy(findings, "see the limits below, and the first lines of the process on stderr");
+            pt_remedy(findings,
+                      "if it was resumed just now, ask again in ten seconds; else read the first lines of the process "
+                      "on stderr");
     }
     pt_check_limit(subject, timers->count ? PT_LEVEL_WARN : PT_LEVEL_FAIL, findings);
 }
