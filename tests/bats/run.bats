@@ -232,6 +232,7 @@ END
     printf '\x34\x12' | dd of=other bs=1 seek=18 conv=notrunc status=none # e_machine
     PATH=$PWD:$PATH ends_with 126 "$PYPROF" run -- other 2>err.txt
     lines_of err.txt 1 '^pyprof: other: Exec format error: this machine does not run programs that are 64-bit, machine 4660$'
+    # shellcheck disable=SC2016 # the script's
     echo 'echo "by sh: $1"' >script
     chmod +x script
     [ "$("$PYPROF" run -- ./script it 2>err.txt)" = 'by sh: it' ] || fail "$(cat err.txt)"
