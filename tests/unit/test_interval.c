@@ -11,7 +11,7 @@
 #include "preload/threads/registry.h"
 #include "unit.h"
 
-#define TABLES_MAX ((size_t)768 << 10)
+#define TABLES_MAX ((size_t)384 << 10)
 
 static bool tables_full(const struct pp_tables *tables)
 {
@@ -126,7 +126,7 @@ static unsigned long long number_of(const char *command, const char *path)
 TEST(a_full_segment_gives_way_to_one_that_stands_alone)
 {
     static char names[16][PP_PATH_MAX + 300];
-    const unsigned per_flush = 50, flushes = 12;
+    const unsigned per_flush = 20, flushes = 12;
     for (unsigned i = 0; i < flushes; i++) {
         put_samples(per_flush);
         pp_interval_flush(0, i + 1 == flushes);
