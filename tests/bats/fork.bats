@@ -439,7 +439,6 @@ assert change == 0 and min(took) < 0.4, f"signals {change:x} changed, {took} s f
     forks_meet one_in_another
 }
 
-# The lock that this thread holds is never dropped in a child.
 @test "forks in the middle of pthread_create, and in a thread that has not begun: the child goes on with that" {
     gcc -O1 -shared -fPIC -pthread -o creation.so "$WORKLOADS/lib/forks_in_creation.c" -ldl
     ulimit -Sc 0
@@ -461,6 +460,7 @@ END
     adds_up
 }
 
+# The lock that this thread holds is never dropped in a child.
 @test "children of a process with a thread in the loader end at once, and their profile is whole" {
     gcc -O1 -g -Wall -Werror -shared -fPIC -o forks_at_once.so "$WORKLOADS/lib/forks_at_once.c" -lpthread
     profiled "$PYTHON" -c 'import ctypes
