@@ -309,7 +309,7 @@ RUNS_HERE   ?=
 WHEEL_DIR   := $(BUILD)/wheel
 
 .PHONY: wheel wheel-aarch64 wheel-programs sdist
-ifneq ($(and $(ARCH),$(filter wheel,$(MAKECMDGOALS))),)
+ifeq ($(origin ARCH)$(filter wheel,$(MAKECMDGOALS)),command linewheel)
   $(error the wheel for AArch64 is made by: make wheel-aarch64)
 endif
 wheel: $(WHEEL_DIR)/static/pyprof $(WHEEL_DIR)/static/libpyprof.so
