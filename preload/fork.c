@@ -14,7 +14,6 @@
 #include "start.h"
 #include "threads/after_fork.h"
 #include "threads/registry.h"
-#include "threads/thread_slot.h"
 #include <stddef.h>
 
 extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));

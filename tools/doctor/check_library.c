@@ -172,7 +172,9 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
     struct pt_elf_facts facts;
     struct statvfs mount;
     uint32_t before = findings->count;
-    if (named && program->class && pt_elf_facts_read(path, &facts) && !is_same_kind(&facts, program)) {
+    bool is_elf = named && pt_elf_facts_read(path, &facts);
+    int error = errno;
+    if (is_elf && program->class && !is_same_kind(&facts, program)) {
         PT_AUTO_BUFFER kind = {0};
         pt_buffer_text(&kind, pt_elf_kind(program));
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "the program is %s, the library %s", kind.data, pt_elf_kind(&facts));
@@ -190,10 +192,10 @@ bool pt_check_loadable(const struct pt_process_info *subject, const char *librar
                   subject->pid == getpid()
                       ? "say where it is: 'pyprof run -- COMMAND' does"
                       : "put the library there as the process sees it (in its container), and start it again");
-    } else if (!pt_elf_facts_read(path, &facts)) {
+    } else if (!is_elf) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s cannot be loaded: %s", library,
-                errno ? strerror(errno) : "it is no ELF file");
-        pt_remedy(findings, errno ? "make it readable for the user of the process" : "install it again");
+                error ? strerror(error) : "it is no ELF file");
+        pt_remedy(findings, error ? "make it readable for the user of the process" : "install it again");
     } else if (statvfs(path, &mount) == 0 && mount.f_flag & ST_NOEXEC) {
         pt_find(findings, PT_LEVEL_FAIL, TOPIC, "%s is on a file system that is mounted noexec", library);
         pt_remedy(findings, "copy it to one that is not, and set LD_PRELOAD to that");

@@ -129,14 +129,12 @@ static void say_failure(char *const *arguments, int error)
     pt_append_argument(&path, command);
     if (without_interpreter)
         pt_error("%s", without_interpreter);
+    else if (foreign)
+        pt_error("%s: %s: this machine does not run programs that are %s", command, strerror(error),
+                 pt_elf_kind(&facts));
     else
         pt_error("%s: %s%s%s", command, error == ENOENT ? "command not found" : strerror(error),
-                 foreign  ? ": this machine does not run programs that are "
-                 : script ? "; it is run by Python: pyprof run -- python3 "
-                          : "",
-                 foreign  ? pt_elf_kind(&facts)
-                 : script ? path.data
-                          : "");
+                 script ? "; it is run by Python: pyprof run -- python3 " : "", script ? path.data : "");
 }
 
 /* Prints the report of the run to stderr, where messages go: stdout is the command's. directory: "" without a path. */

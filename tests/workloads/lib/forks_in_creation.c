@@ -1,4 +1,4 @@
-/* Preloaded behind the library: a fork in the middle of its pthread_create, and in a thread that it has not begun yet,
+/* Preloaded after the library: a fork in the middle of its pthread_create, and in a thread that it has not begun yet,
  * as a handler of a signal may fork. Parent and child go on with the creation. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
