@@ -179,6 +179,13 @@ EOF
     done
 }
 
+@test "perf_event_open is refused: the report says so of threads that wait often, not that events cost too much" {
+    DENIED=perf LD_PRELOAD=$LIBPYPROF "$BUILD/workloads/denied" "$PYTHON" "$WORKLOADS/switches.py" 2
+    "$PYPROF" report --no-pager 2>&1 | unwrapped >report.txt
+    grep -q 'at clock ticks alone: .*there were none: perf_event_open is not permitted' report.txt || fail "$(cat report.txt)"
+    ! grep -q 'would cost these threads' report.txt || fail "$(cat report.txt)"
+}
+
 @test "a clock that is none: one line, and the usual one" {
     PYPROF_CLOCK=hpet profiled "$PYTHON" -c 'sum(range(10**7))' 2>err.txt
     lines_of err.txt 1 '^pyprof: PYPROF_CLOCK=hpet is not auto, tick or perf: using auto$'
